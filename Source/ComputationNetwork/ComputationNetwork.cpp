@@ -1,4 +1,4 @@
-// The graph and its editing. Every change of structure passes through here and counts up the structure version.
+// The graph and its editing. Every change of structure passes through here and increases the structure version.
 #include "ComputationNetwork/ComputationNetwork.h"
 
 #include "Common/Counted.h"
@@ -32,7 +32,7 @@ std::string DescribeArity(const Arity& arity)
          "); names are compared without case");
 }
 
-// '*' matches any text, also none.
+// Matches a name with a pattern in which '*' stands for any text, including none.
 bool MatchesPattern(std::string_view name, std::string_view pattern)
 {
     size_t n = 0, p = 0;
@@ -153,7 +153,7 @@ void ComputationNetwork::CheckOwned(const ComputationNodePtr& node) const
         Fail(ErrorKind::Model, "node '", node->Name(), "' does not belong to this network");
 }
 
-// ---- looking ----
+// ---- lookup ----
 
 ComputationNodePtr ComputationNetwork::Find(std::string_view name) const
 {
@@ -226,7 +226,7 @@ std::vector<ComputationNodePtr> ComputationNetwork::Below(const std::vector<Comp
     };
     std::vector<ComputationNodePtr> order;
     std::unordered_set<const ComputationNode*> seen;
-    std::vector<Visit> stack; // not the call stack: networks may be thousands of nodes deep
+    std::vector<Visit> stack; // an explicit stack: networks may be thousands of nodes deep
     for (const ComputationNodePtr& root : roots)
     {
         if (seen.insert(root.get()).second)
@@ -264,7 +264,7 @@ void ComputationNetwork::Rename(const ComputationNodePtr& node, std::string newN
         m_nodes.insert(std::move(inserted.node));
         FailNameInUse(newName, *inserted.position->second);
     }
-    if (dynamic_cast<DynamicAxisNode*>(node.get()) != nullptr) // inputs know it by name
+    if (dynamic_cast<DynamicAxisNode*>(node.get()) != nullptr) // inputs refer to it by name
         for (const auto& [key, other] : m_nodes)
             if (auto* input = dynamic_cast<InputValueNode*>(other.get());
                 input != nullptr && EqualsIgnoreCase(input->DynamicAxis(), node->Name()))
@@ -286,7 +286,7 @@ void ComputationNetwork::Delete(const std::vector<ComputationNodePtr>& nodes)
 {
     for (const ComputationNodePtr& node : nodes)
         CheckOwned(node);
-    const std::vector<ComputationNodePtr> keepAlive = nodes; // the argument may be part of what is edited
+    const std::vector<ComputationNodePtr> keepAlive = nodes; // the argument may alias a list that is edited here
     for (const ComputationNodePtr& node : keepAlive)
         node->m_owner = nullptr;
     for (const auto& [key, consumer] : m_nodes)

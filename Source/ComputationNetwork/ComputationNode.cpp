@@ -1,4 +1,4 @@
-// The base class of every node: views of its bound memory by frame range, and what shape inference shares.
+// The base class of every node: views of its bound memory by frame range, and helpers for shape inference.
 #include "ComputationNetwork/ComputationNode.h"
 
 #include "Common/Error.h"
@@ -108,7 +108,7 @@ void ComputationNode::InferInputShape(size_t input, const TensorShape& shape)
     const TensorShape& known = parameter->SampleLayout();
     if (!known.HasUnknown())
         return;
-    // Dimensions that the user gave stay; where they contradict, the node's own check complains.
+    // Dimensions that the user gave are kept. If they contradict the inferred ones, the node's own check fails.
     TensorShape inferred = known;
     bool allUnknown = true;
     for (size_t axis = 0; axis < known.Rank(); axis++)

@@ -1,5 +1,5 @@
 // The base class of every node (book 2.1, 5.2). A node describes its shape, computes its value and passes gradients to
-// its inputs. It never allocates and never knows the plan: the evaluator binds its value, gradient and temporaries to
+// its inputs. It never allocates and never knows the plan. The evaluator binds its value, gradient and temporaries to
 // memory.
 #pragma once
 
@@ -26,7 +26,7 @@ class DerivedLayouts;
 class ModelArchive; // ModelArchive.h: the model file, one function for both directions
 using ComputationNodePtr = std::shared_ptr<ComputationNode>;
 
-// What a node learns while the network is validated; also how errors in shapes are reported.
+// Passes information to the nodes while the network is validated, and says whether shape errors are to be reported.
 class ShapeInference
 {
 public:
@@ -34,9 +34,9 @@ public:
         : m_isFinalPass(isFinalPass), m_layouts(layouts)
     {
     }
-    // Passes are repeated until nothing changes; only the final one may complain.
+    // Passes repeat until nothing changes. Only the final pass may report errors.
     bool IsFinalPass() const { return m_isFinalPass; }
-    // The network's layout of multiply / divide times as many steps as the source (DerivedLayouts.h).
+    // Returns the network's layout with multiply / divide times as many steps as the source (DerivedLayouts.h).
     MBLayoutPtr DerivedLayout(const MBLayoutPtr& source, size_t multiply, size_t divide);
 
 private:
@@ -44,7 +44,7 @@ private:
     DerivedLayouts* m_layouts;
 };
 
-// Memory that a node wants besides its value: "rows x (minibatch columns)" or fixed. Bound by the evaluator.
+// Memory that a node needs besides its value: "rows x (minibatch columns)" or a fixed size. The evaluator binds it.
 struct TemporarySpec
 {
     enum class Lifetime
@@ -56,11 +56,11 @@ struct TemporarySpec
     size_t fixedColumns = 0; // 0: as many columns as the minibatch of the node's (or layoutOfInput's) layout
     int layoutOfInput = -1;  // -1: the node's own layout; else columns of that input's value
     Lifetime life = Lifetime::ForwardBackward;
-    // It has the form of this input's value, and where GradientBeta() is 0, BackpropTo can replace it by the input's
-    // gradient in the same memory: nothing reads it after that. -1: of none.
+    // Input whose value this temporary has the form of, or -1. Where GradientBeta() is 0, BackpropTo can replace the
+    // temporary by the input's gradient in the same memory. Nothing reads the temporary after that.
     int gradientOfInput = -1;
-    // It has the form of this input's value, which ForwardProp can replace in the same memory: where nobody reads the
-    // value after that. -1: of none.
+    // Input whose value this temporary has the form of, or -1. ForwardProp can replace the value by the temporary in
+    // the same memory if nobody reads the value afterwards.
     int valueOfInput = -1;
 };
 
@@ -73,7 +73,7 @@ public:
 
     // ---- identity ----
     const NodeType& Type() const { return *m_type; }
-    const std::string& TypeName() const { return m_type->name; } // as in model files
+    const std::string& TypeName() const { return m_type->name; } // the name in model files
     const std::string& Name() const { return m_name; }
     DataType GetDataType() const { return m_dataType; }
     Device& GetDevice() const { return *m_device; }
@@ -82,65 +82,67 @@ public:
     const std::vector<ComputationNodePtr>& Inputs() const { return m_inputs; }
     const ComputationNodePtr& Input(size_t index) const { return m_inputs[index]; }
     size_t InputCount() const { return m_inputs.size(); }
-    // Of a node that is paired with another network's (ComputationNetwork::Pair): the input that it has in its own
-    // network, and in the model file. Null: it is not paired.
+    // Returns the input that a paired node (ComputationNetwork::Pair) has in its own network and in the model file.
+    // Null: the node is not paired.
     const ComputationNodePtr& InputWhenAlone() const { return m_inputWhenAlone; }
 
     // ---- shape ----
-    // Of one sample; of the whole value for nodes without a layout (parameters, criteria [1]).
+    // Shape of one sample, or of the whole value for nodes without a layout (parameters, criteria [1]).
     const TensorShape& SampleLayout() const { return m_sampleLayout; }
     const MBLayoutPtr& GetMBLayout() const { return m_layout; }
     bool HasMBLayout() const { return m_layout != nullptr; }
     size_t SampleElements() const { return m_sampleLayout.Elements(); }
-    // Matrix size of the value now: SampleElements() x layout columns; MatrixRows x MatrixColumns without a layout.
+    // Current matrix size of the value: SampleElements() x layout columns; MatrixRows x MatrixColumns without a layout.
     size_t ValueRows() const;
     size_t ValueColumns() const;
 
-    // Inputs' shapes and layouts -> SetShape(). May infer a parameter input's zero dimensions
-    // (InferInputShape). Called repeatedly; complains only in the final pass (ErrorKind::Model, without naming
-    // the node: the caller adds the note). An input not known yet has a shape with a zero dimension ([0]); the node
-    // then sets what it knows, or nothing.
+    // Calls SetShape() with the shape that follows from the inputs' shapes and layouts. May infer zero dimensions of a
+    // parameter input (InferInputShape). Called repeatedly. Reports errors only in the final pass (ErrorKind::Model,
+    // without the node's name, which the caller adds). An input that is not known yet has a shape with a zero dimension
+    // ([0]). The node then sets the dimensions that it knows, or none.
     virtual void InferShape(ShapeInference& inference) = 0;
 
     // ---- computation ----
-    // Columns of the range of every input are valid; writes the columns of the range of Value().
+    // Writes the columns of the range of Value(). The same columns of every input are valid.
     virtual void ForwardProp(const FrameRange& range) = 0;
     // Adds to InputGradient(input, range). Called only for inputs that need a gradient.
     virtual void BackpropTo(size_t input, const FrameRange& range);
-    // Of the whole minibatch, where BackpropTo is one product: lists that product, to be computed together with others,
-    // and does what BackpropTo does besides. False: nothing was done.
+    // If BackpropTo is a single matrix product over the whole minibatch, appends it to `products`, so that several
+    // products run together, does the rest of BackpropTo, and returns true. Otherwise does nothing and returns false.
     virtual bool ListBackprop(size_t /*input*/, std::vector<Product>& /*products*/) { return false; }
-    // Of the whole minibatch, and of a parameter whose whole gradient this is: updates the parameter instead. False:
-    // nothing was done.
+    // Updates a parameter instead of adding to its gradient, if the whole minibatch contributes at once and nothing
+    // else adds to the gradient. Returns false if it did nothing.
     virtual bool BackpropUpdating(size_t /*input*/, GradientUpdates& /*updates*/) { return false; }
-    // For types with the trait makesLayout: once per minibatch, before memory is bound, gives the layout at least as
-    // many columns as it can get; and right before ForwardProp, when the inputs' values are there, makes it.
+    // For types with the trait makesLayout. ReserveLayout is called once per minibatch, before memory is bound, and
+    // gives the layout at least as many columns as it can get. MakeLayout is called right before ForwardProp, when the
+    // inputs' values are known, and sets the actual columns.
     virtual void ReserveLayout() {}
     virtual void MakeLayout() {}
-    // Once per minibatch, before the first ForwardProp of it.
+    // Called once per minibatch, before its first ForwardProp.
     virtual void BeginForwardProp() {}
-    // Once per minibatch, after the last ForwardProp of it, while the inputs' values are still there (state to carry).
+    // Called once per minibatch, after its last ForwardProp, while the inputs' values are still valid. Saves state for
+    // the next one.
     virtual void EndForwardProp() {}
 
-    // ---- work that a device records and repeats (RepeatedWork.h) ----
-    // Appends what the device's work depends on besides shapes, layouts and memory: settings, what it goes on from.
-    // After BeginForwardProp.
+    // ---- captured device work (RepeatedWork.h) ----
+    // Appends what the device's work depends on besides shapes, layouts and memory: settings and carried state. Called
+    // after BeginForwardProp.
     virtual void AppendStepKey(std::vector<uint64_t>& /*key*/) const {}
-    // A number that each ForwardProp moves on (a seed, a count): the node is then asked of repeated work, too. Numbers
-    // that follow from it must be such as the device takes anew, or stand in the key.
+    // Returns a counter that each ForwardProp advances (a seed, a count); such a node is also called when captured work
+    // is repeated. Values that follow from the counter must be read anew by the device, or be part of the key.
     virtual uint64_t* StepCounter() { return nullptr; }
 
-    // Temporaries, numbered as listed; called after InferShape.
+    // Temporaries, numbered in the order of the list. Called after InferShape.
     virtual std::vector<TemporarySpec> Temporaries() const { return {}; }
 
     // ---- fields in the model file (ModelArchive.h); most nodes have none ----
     virtual void SerializeFields(ModelArchive&) {}
-    // Parameters given in NDL or by a builder, checked against Type().parameters. Default: there are none.
+    // Sets the parameters given in NDL or by a builder, checked against Type().parameters. The default takes none.
     virtual void SetParameters(const NodeParameters&) {}
-    // One line for dumps: the fields in words ("learningRateMultiplier=1 NeedsGradient=true ..."). May be empty.
+    // Describes the fields in one line for dumps ("learningRateMultiplier=1 NeedsGradient=true ..."). May be empty.
     virtual std::string DescribeFields() const { return {}; }
-    // A window (convolution, pooling) takes the value for an image. Whether the node gets other dimensions by that, in
-    // the next pass of the validation: an image of one row is stored as a vector is.
+    // Called when a window (convolution, pooling) reads the value as an image. Returns true if this changes the node's
+    // dimensions in the next validation pass: an image of one row is stored like a vector.
     virtual bool ShowToWindow() { return false; }
 
     // ---- views of the bound memory ----
@@ -149,57 +151,57 @@ public:
     MatrixView Gradient() const { return m_gradient; }
     MatrixView Gradient(const FrameRange& range) const;
     bool IsSparse() const { return m_sparse != nullptr; } // the value is sparse (SparseInputValue)
-    // The value is there as a sparse matrix: IsSparse(), or a dense input whose data came so. For types with the trait
-    // inputsReadSparse.
+    // Returns true if the value is available as a sparse matrix: IsSparse(), or a dense input whose data came in sparse
+    // form. For types with the trait inputsReadSparse.
     bool HasSparseForm() const { return m_sparse != nullptr || m_sparseForm != nullptr; }
-    SparseView SparseValue(const FrameRange& range) const; // with HasSparseForm()
-    // Columns that sparse contributions touched; the gradient of a parameter only.
+    SparseView SparseValue(const FrameRange& range) const; // requires HasSparseForm()
+    // Columns that sparse contributions touched. Used only for the gradient of a parameter.
     TouchedColumns& GradientColumns() { return m_gradientColumns; }
 
-    // Tensors of [sample dims padded to rank] x [columns]: for broadcasting element-wise operations.
+    // Tensors of [sample dims padded to rank] x [columns], for broadcasting element-wise operations.
     TensorView ValueTensor(size_t sampleRank, const FrameRange& range) const;
     TensorView GradientTensor(size_t sampleRank, const FrameRange& range) const;
 
     // ---- gradient flow ----
-    // Decided by the plan: a parameter that is trained, or a node above one.
+    // Decided by the plan: true for a trained parameter and for nodes above one.
     bool NeedsGradient() const { return m_needsGradient; }
     virtual bool IsTrainableLeaf() const { return false; }
 
-    // Layout masks: gaps inside the range. Empty when there are none.
+    // Layout masks: gaps inside the range. Empty if the range has no gaps.
     std::span<const uint8_t> ColumnMask(const FrameRange& range) const;
 
-    // For gradient checks, of the minibatch at hand: which of the data that the type's formula takes for granted is
-    // otherwise, so that the gradient is not that of the value. Empty: nothing.
+    // Describes input data that violates the node's assumptions (for example labels that do not sum to 1), for gradient
+    // checks of the current minibatch. Empty if there is none.
     virtual std::string UnsuitableData() const { return {}; }
 
     // Leaf nodes own their value (parameters) or get it from the reader (inputs).
     virtual bool OwnsValue() const { return false; }
 
-    // Mean, InvStdDev: computed in a pass over the data before training, then fixed (book 2.4.4).
+    // Mean and InvStdDev are computed in a pass over the data before training, then fixed (book 2.4.4).
     virtual bool IsPrecomputed() const { return false; }
-    // False: the value is there and no longer depends on the inputs (a statistic that has been computed). Plans stop
-    // here, so that a network whose output subtracts the labels' prior runs without labels.
+    // Returns false if the value no longer depends on the inputs (a statistic that has been computed). Plans stop here,
+    // so that a network whose output subtracts the labels' prior runs without labels.
     virtual bool ReadsInputs() const { return true; }
 
 protected:
     ComputationNode() = default;
 
     void SetShape(const TensorShape& sampleLayout, MBLayoutPtr layout);
-    // Where a dense contribution goes. Sparse ones use Input(i)->Gradient() and record the columns they touch.
+    // Memory of a dense contribution. Sparse contributions use Input(i)->Gradient() and record the columns they touch.
     MatrixView InputGradient(size_t input, const FrameRange& range) const
     {
         m_inputs[input]->m_gradientColumns.all = true;
         return m_inputs[input]->Gradient(range);
     }
     // For types with the trait backpropOverwrites: 0 where BackpropTo must replace the input's gradient, which is
-    // undefined until then; else 1. All other types always add, but for replacesTouchedColumns.
+    // undefined until then; else 1. All other types always add, except those with replacesTouchedColumns.
     double GradientBeta(size_t input) const { return m_inputs[input]->m_gradientIsFresh ? 0 : 1; }
     MatrixView Temporary(size_t index, const FrameRange& range) const;
-    // The layout common to the inputs; in the final pass fails when inputs with different layouts meet.
+    // Returns the layout common to the inputs. The final pass fails if two inputs have different layouts.
     MBLayoutPtr CommonLayoutOfInputs(ShapeInference& inference) const;
     // Gives a parameter with unknown (zero) dimensions its shape; no effect on anything else.
     void InferInputShape(size_t input, const TensorShape& shape);
-    // For criteria: "[1]" without layout.
+    // Gives a criterion the shape "[1]" without a layout.
     void SetScalarShape() { SetShape(TensorShape{1}, nullptr); }
 
 private:
@@ -219,7 +221,7 @@ private:
     MBLayoutPtr m_layout;
 
 protected:
-    // Bound each time the minibatch's size changes; leaf nodes bind their own.
+    // Bound each time the minibatch size changes. Leaf nodes bind their own value.
     MatrixView m_value;
     MatrixView m_gradient;
     std::vector<MatrixView> m_temporaries;
@@ -228,7 +230,7 @@ protected:
     const SparseMatrix* m_sparseForm = nullptr; // of a dense value
     TouchedColumns m_gradientColumns;
     bool m_needsGradient = false;
-    bool m_isTraining = false; // evaluated for training, with a backward pass to follow
+    bool m_isTraining = false; // evaluated for training, followed by a backward pass
     bool m_gradientIsFresh = false;
 };
 

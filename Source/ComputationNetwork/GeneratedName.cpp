@@ -1,4 +1,4 @@
-// What NDL and ComputationNetwork::Add call nodes without a name.
+// Recognises the names that NDL and ComputationNetwork::Add give to nodes without a name.
 #include "ComputationNetwork/GeneratedName.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Names of nodes that nobody named.
+// Names of nodes that were created without a name.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,8 @@
 namespace cntk
 {
 
-// "unnamed3" of an NDL network, also "L1.unnamed3", "AutoName7" of others: the same name need not mean the same node.
+// Returns true for "unnamed3" or "L1.unnamed3" of an NDL network and "AutoName7" of others. In two networks such a name
+// need not mean the same node.
 bool IsGeneratedName(std::string_view name);
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// Central differences, one parameter element at a time.
+// Computes central differences, one parameter element at a time.
 #include "ComputationNetwork/GradientCheck.h"
 
 #include "Common/Error.h"
@@ -19,7 +19,7 @@ namespace cntk
 namespace
 {
 
-// One element of a matrix, wherever it lives.
+// One element of a matrix in host or device memory.
 class Element
 {
 public:
@@ -65,14 +65,14 @@ std::vector<size_t> ChooseElements(size_t count, size_t most, std::mt19937_64& r
     return elements;
 }
 
-// The criterion with one element moved by so much in both directions.
+// The criterion with one element moved by the same distance in both directions.
 struct Moved
 {
     double above = 0, below = 0;
     double by = 0;
 
     double Difference() const { return (above - below) / (2 * by); }
-    // How much steeper it is above than below. at: the criterion where nothing is moved.
+    // Returns the difference of the slopes above and below. at: the criterion with nothing moved.
     double Bend(double at) const { return (above - 2 * at + below) / by; }
 };
 
@@ -94,13 +94,14 @@ Moved Move(Evaluator& evaluator, const ComputationNodePtr& criterion, const Grad
     return moved;
 }
 
-// How far the central difference itself may be off: what it has of the third derivative, which a larger step shows, the
-// criterion's rounding, and half of a kink: what of its bend is no smaller for a smaller step. Back-propagation gives
-// one of the slopes beside a kink, or one between them, the difference the middle.
+// Returns the possible error of the central difference, a sum of three parts. The first is the third derivative, which
+// a larger step shows. The second is the criterion's rounding. The third is half of a kink: the part of the bend that a
+// smaller step does not reduce. At a kink, back-propagation gives one of the two slopes or one between them; the
+// difference gives the middle.
 double DoubtOf(Evaluator& evaluator, const ComputationNodePtr& criterion, const GradientComparison& comparison,
                double step)
 {
-    constexpr double roundings = 8; // of the criterion, a sum
+    constexpr double roundings = 8; // roundings of the criterion, which is a sum
     const Moved near = Move(evaluator, criterion, comparison, step);
     const Moved far = Move(evaluator, criterion, comparison, 2 * step);
     evaluator.Forward();
@@ -112,7 +113,8 @@ double DoubtOf(Evaluator& evaluator, const ComputationNodePtr& criterion, const 
     return std::isfinite(doubt) ? doubt : std::numeric_limits<double>::infinity();
 }
 
-// A sigmoid hides an infinite input from the criterion, not from the gradient of the weights.
+// Fails for infinite values. A sigmoid hides an infinite input from the criterion, but not from the gradient of the
+// weights.
 void RequireFiniteLeaves(const ComputationNodePtr& criterion, const std::string& description)
 {
     for (const ComputationNodePtr& node : ComputationNetwork::Below({criterion}))
@@ -122,7 +124,7 @@ void RequireFiniteLeaves(const ComputationNodePtr& criterion, const std::string&
                  ") has a value that is no finite number");
 }
 
-// The gradients of some criteria are formulas for usual labels, and are used as they are.
+// Fails for unsuitable labels. The gradients of some criteria are formulas that hold for usual labels only.
 void RequireSuitableData(const ComputationNodePtr& criterion, const std::string& description)
 {
     for (const ComputationNodePtr& node : ComputationNetwork::Below({criterion}))
@@ -130,7 +132,7 @@ void RequireSuitableData(const ComputationNodePtr& criterion, const std::string&
             Fail(ErrorKind::Data, description, ", but ", what);
 }
 
-// The decimal point's place in the original's measure.
+// Returns the decimal exponent in the measure of CNTK v1.1.
 double MagnitudeOf(const GradientComparison& comparison)
 {
     const double smaller = std::min(std::abs(comparison.backpropagated), std::abs(comparison.numeric));
@@ -147,7 +149,7 @@ double GradientComparison::Disagreement(int digits) const
 
 std::string GradientComparison::Describe(const ComputationNode& criterion) const
 {
-    // All digits that a difference can have: two numbers that disagree should look different.
+    // Prints enough digits for two values that disagree to look different.
     char numbers[128];
     std::snprintf(numbers, sizeof numbers, "%.10g by back-propagation and %.10g by central differences", backpropagated,
                   numeric);

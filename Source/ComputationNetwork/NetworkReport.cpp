@@ -138,7 +138,7 @@ private:
         return quoted.substr(1, quoted.size() - 2);
     }
 
-    // An empty group is an empty token, of which the blank remains.
+    // Writes a group. An empty group is an empty token, of which only the blank remains.
     void WriteGroup(std::string_view style, const std::vector<ComputationNodePtr>& nodes)
     {
         m_text += " ";
@@ -240,8 +240,8 @@ private:
     std::string m_text;
 };
 
-// The library's usual way of matching tries all ways to read a name, of which an expression like (a+)+b has more than
-// anybody can wait for. Its other way keeps to all of them at once; only references back (\1) are beyond it.
+// Compiles the expression for the library's breadth-first matching. The default matching backtracks and may take
+// exponential time for an expression like (a+)+b. It is used only for back references (\1).
 std::regex CompileRegex(const std::string& expression, std::regex::flag_type flags = std::regex::ECMAScript)
 {
 #ifdef __GLIBCXX__
@@ -266,7 +266,7 @@ std::regex NodeRegex(const std::string& expression)
     }
     catch (const std::regex_error& error)
     {
-        // The library says of a leading star that brackets do not match.
+        // The library's message for a leading star wrongly reports unbalanced brackets.
         if (expression.starts_with('*'))
             Fail(ErrorKind::Config, "'", expression,
                  "' is no valid regular expression: '*' repeats what stands before it; ", "any text is '.*', as in '.",

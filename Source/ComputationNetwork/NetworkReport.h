@@ -1,5 +1,5 @@
-// A network in words: the text of the dumpnode action and the DOT graph of the plot action, both laid out as the
-// original's, since people's scripts read them.
+// A network as text: the output of the dumpnode action and the DOT graph of the plot action. Both have the layout of
+// CNTK v1.1, because users' scripts parse them.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -13,16 +13,16 @@ namespace cntk
 
 struct DumpOptions
 {
-    bool printValues = true;   // numbers of parameters and computed statistics
-    bool printMetadata = true; // names, operations, inputs, sizes; without: the numbers alone
+    bool printValues = true;   // values of parameters and computed statistics
+    bool printMetadata = true; // names, operations, inputs, sizes; false: the values alone
 };
 
-// The nodes whose whole name the ECMAScript regular expression matches (case counts), in name order. Fails (Config) for
-// an invalid expression.
+// Select the nodes whose whole name matches the ECMAScript regular expression (case-sensitive), in name order. Fail
+// (Config) for an invalid expression.
 void RequireNodeRegex(const std::string& expression);
 std::vector<ComputationNodePtr> FindNodesByRegex(const ComputationNetwork& network, const std::string& expression);
-// Of an expression that matches none: "; did you mean 'W0'?", names that it would match without regard to case, or
-// within the name, or that look like it; or nothing.
+// Returns a hint for an expression without a match: "; did you mean 'W0'?". Suggests names that match without regard to
+// case, names that contain a match, or similar names. Empty if there are none.
 std::string NearRegexHint(const ComputationNetwork& network, const std::string& expression);
 
 // "-" is standard output.
@@ -32,11 +32,11 @@ inline void DumpNetwork(const ComputationNetwork& network, const DumpOptions& op
     DumpNodes(network.Nodes(), options, path);
 }
 
-// The description of the network for Graphviz.
+// Returns the network as a Graphviz graph.
 std::string DotGraph(const ComputationNetwork& network);
 void WriteDotGraph(const ComputationNetwork& network, const std::string& path);
 
-// "[10 x 1 x *]": the node's dimensions, a star for the samples of a minibatch.
+// Formats the node's dimensions: "[10 x 1 x *]". A star stands for the samples of a minibatch.
 std::string ShapeInWords(const ComputationNode& node);
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// An error that one node is to blame for. Where the node comes from is known above: to the builder that has read the
-// user's description.
+// Errors with the node that caused them. Callers that know where the user described the node, such as builders, add its
+// origin.
 #pragma once
 
 #include "Common/Error.h"
@@ -32,7 +32,7 @@ template <class... Parts>
     throw NodeError(kind, Concat(parts...), node);
 }
 
-// Runs body; an error of the data, such as a label that is no word, is told as one of the node, with note() added.
+// Runs body. Rethrows an error of the data, such as an invalid word label, as an error of the node with note() added.
 template <class Body, class Note>
 void TellDataErrorsOf(const ComputationNode& node, Body&& body, Note&& note)
 {

@@ -1,5 +1,5 @@
-// All node types by name. A family of types is a file of Nodes/, which defines its function: declared here, where a new
-// one makes nothing else compile again, and called by Standard.
+// All node types by name. Each file of Nodes/ is a family of types and defines its registration function. The functions
+// are declared here, so that a new one recompiles nothing else, and called by Standard.
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include "Common/Error.h"

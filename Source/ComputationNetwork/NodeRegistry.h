@@ -1,5 +1,5 @@
-// All node types by name and alias, in any case. Made explicitly, family by family (no static initialisers); a program
-// or a test may add types of its own (Documentation/AddingANode.md).
+// All node types by name and alias, case-insensitive. Registered explicitly, family by family (no static initialisers).
+// A program or a test may add its own types (Documentation/AddingANode.md).
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
@@ -18,15 +18,15 @@ namespace cntk
 class NodeRegistry
 {
 public:
-    // Every type of the product. Families: Nodes/InputNodes.cpp, Nodes/ElementwiseNodes.cpp, ... listed in
-    // NodeRegistry.cpp.
+    // Returns the registry of all built-in types. Families: Nodes/InputNodes.cpp, Nodes/ElementwiseNodes.cpp, ...
+    // listed in NodeRegistry.cpp.
     static const NodeRegistry& Standard();
     NodeRegistry() = default;
-    // A copy to which a program or a test may add types: NodeRegistry mine = NodeRegistry::Standard().
+    // Copies a registry, so that a program or a test can add types: NodeRegistry mine = NodeRegistry::Standard().
     NodeRegistry(const NodeRegistry& other);
     NodeRegistry& operator=(const NodeRegistry&) = delete;
 
-    // Fails (Internal) when a name or alias exists already.
+    // Fails (Internal) if the name or an alias exists already.
     void Add(NodeType type);
     template <class Node>
     void Add(NodeType type)
@@ -35,11 +35,11 @@ public:
         Add(std::move(type));
     }
 
-    const NodeType* Find(std::string_view name) const; // null if there is none
+    const NodeType* Find(std::string_view name) const; // null for an unknown name
     const std::deque<NodeType>& Types() const { return m_types; }
     std::vector<std::string> NearestNames(std::string_view name) const;
 
-    // A node without inputs, element type and device set. The name may be empty.
+    // Creates a node without inputs and sets its element type and device. The name may be empty.
     ComputationNodePtr Create(const NodeType& type, std::string name, DataType dataType, Device& device) const;
 
 private:

@@ -28,12 +28,12 @@ struct Arity
     size_t max = 0;
 };
 
-// How a node behaves; drives planning. Tests prove each claim (poisoned buffers).
+// Behaviour of a node, which drives planning. Tests verify each claim (poisoned buffers).
 struct NodeTraits
 {
-    bool isElementwise = false;         // column by column, element by element (with broadcasting)
+    bool isElementwise = false;         // computes column by column, element by element (with broadcasting)
     bool backpropReadsInputs = true;    // BackpropTo reads values of inputs
-    unsigned backpropIgnoresInputs = 0; // bit i: not that of input i, which only ForwardProp reads
+    unsigned backpropIgnoresInputs = 0; // bit i: except that of input i, which only ForwardProp reads
     bool backpropReadsOutput = true;    // BackpropTo reads this node's value
     bool needsWholeMinibatch = false;   // cannot run frame by frame (criteria, statistics, TimeReverse)
     bool isCriterion = false;           // 1x1 value, a sum over samples
@@ -42,19 +42,19 @@ struct NodeTraits
     bool isDelay = false;               // PastValue, FutureValue
     int delayDirection = +1;            // of a delay: +1 reads earlier steps (PastValue), -1 later ones (FutureValue)
     bool isLeaf = false;                // no inputs: parameters and inputs
-    bool differentiable = true;         // false: BackpropTo is an error the plan reports when asked for
-    bool backpropOverwrites = false;    // BackpropTo honours GradientBeta(): sets where it is the first to add
-    bool gradientPassesThrough = false; // BackpropTo adds the gradient as it is to inputs of the same shape (Plus)
-    // One input, backpropOverwrites: where GradientBeta() is 0 the gradients of node and input may be the same memory.
+    bool differentiable = true;         // false: BackpropTo fails; the plan reports it if a gradient is needed
+    bool backpropOverwrites = false;    // BackpropTo honours GradientBeta(): the first contribution replaces
+    bool gradientPassesThrough = false; // BackpropTo adds its gradient unchanged to inputs of the same shape (Plus)
+    // For one input and backpropOverwrites: where GradientBeta() is 0, node and input may share the gradient's memory.
     bool backpropInPlace = false;
-    // BackpropTo adds to few columns of a parameter's gradient and records which (as products with sparse data do).
+    // BackpropTo adds to few columns of a parameter's gradient and records them (as products with sparse data do).
     bool recordsTouchedColumns = false;
-    // Where GradientBeta() is 0 it replaces what the columns hold that were recorded before, instead of adding to
-    // zeros.
+    // Where GradientBeta() is 0, BackpropTo replaces the contents of the previously recorded columns instead of adding
+    // to zeros.
     bool replacesTouchedColumns = false;
-    // Bit i: of input i only the sparse form is read where there is one (ComputationNode::HasSparseForm).
+    // Bit i: if input i has a sparse form, only that form is read (ComputationNode::HasSparseForm).
     unsigned inputsReadSparse = 0;
-    unsigned inputsReadWhole = 0; // bit i: input i is read at all steps of time; it cannot be part of the node's loop
+    unsigned inputsReadWhole = 0; // bit i: input i is read at all time steps; it cannot be part of the node's loop
 
     bool BackpropReads(size_t input) const
     {
@@ -63,7 +63,7 @@ struct NodeTraits
     }
 };
 
-// Of types that only move numbers: BackpropTo reads nothing but the gradient.
+// Traits of types that only move values: BackpropTo reads nothing but the gradient.
 inline constexpr NodeTraits c_readsGradientsOnly = {
     .backpropReadsInputs = false, .backpropReadsOutput = false, .backpropOverwrites = true};
 
@@ -88,7 +88,7 @@ struct NodeParameterInfo
     std::vector<std::string> aliases;
 };
 
-// Parameters as given, by lower-case name; typed getters fail with the parameter's name and the accepted form.
+// Parameters as given, by lower-case name. Typed getters fail with the parameter's name and the accepted form.
 class NodeParameters
 {
 public:
@@ -103,7 +103,7 @@ private:
     std::map<std::string, std::string, std::less<>> m_values;
 };
 
-// One case of the generic registry tests: inputs in double, gradients checked for all that are differentiable.
+// One case of the generic registry tests: inputs in double, gradients checked for all differentiable inputs.
 struct GradientSample
 {
     // Shape of each input. Inputs with inLayout become minibatch inputs (one column a sample), others parameters.
@@ -121,15 +121,15 @@ struct GradientSample
     std::map<std::string, std::string> parameters;
     double kinkDistance = 0; // skip elements whose input is closer than this to 0 (RectifiedLinear)
     double tolerance = 1e-6; // relative
-    // Gives the node what it takes besides its inputs, for a minibatch of this layout; empty: nothing.
+    // Sets data that the node needs besides its inputs, for a minibatch of this layout. Empty: nothing.
     std::function<void(ComputationNode&, const MBLayout&)> prepare;
 };
 
 struct NodeType
 {
-    std::string name;                 // as in model files: "Times"
+    std::string name;                 // name in model files: "Times"
     std::vector<std::string> aliases; // further names in NDL and in old model files
-    std::string doc;                  // what it computes, formula included, one or two sentences
+    std::string doc;                  // description and formula of the computation, one or two sentences
     Arity inputs;
     std::vector<std::string> inputNames; // for help: {"A", "B"}; the last repeats
     NodeTraits traits;

@@ -1,4 +1,4 @@
-// Validation: loops; shapes in repeated passes until nothing changes; one checking pass.
+// Validation: finds loops, infers shapes in repeated passes until nothing changes, then runs one checking pass.
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -15,8 +15,7 @@ namespace cntk
 namespace
 {
 
-// The nodes that a search for all faults cannot say anything about: what lacks inputs or is invalid, and what is
-// computed of that.
+// Nodes that a search for all faults skips: those that lack inputs or are invalid, and all nodes computed from them.
 class PassedOver
 {
 public:
@@ -33,7 +32,7 @@ public:
             Add(*node);
         return isAffected || m_nodes.contains(node.get());
     }
-    // Whether a node that is passed over might have determined the parameter's size.
+    // Returns true if a skipped node might have determined the parameter's size.
     bool IsInputOfAny(const ComputationNode& parameter) const
     {
         return std::any_of(m_nodes.begin(), m_nodes.end(),
@@ -57,8 +56,8 @@ bool LacksInputs(const ComputationNode& node)
            std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end();
 }
 
-// An input's dynamicAxis= is the name of a DynamicAxis node. Where a network has no such node, names alone keep the
-// layouts apart.
+// Checks that dynamicAxis= of an input names a DynamicAxis node. In a network without such nodes, the names alone
+// distinguish the layouts.
 void CheckDynamicAxis(const ComputationNetwork& network, const InputValueNode& input)
 {
     const std::string& name = input.DynamicAxis();
@@ -108,8 +107,8 @@ std::string ComputationNetwork::Describe(const ComputationNode& node) const
     return Concat(node.Name(), " = ", node.TypeName(), "(", Join(inputs, ", "), ")");
 }
 
-// One validation. Without a list of invalid nodes the first fault is thrown; with one, each is noted down there, and
-// what depends on a faulty node is passed over.
+// One validation. Without a list of invalid nodes it throws the first fault. With a list, it records each fault and
+// skips nodes that depend on a faulty one.
 class ComputationNetwork::Validation
 {
 public:
@@ -124,8 +123,8 @@ private:
     using ShapeAndLayout = std::pair<TensorShape, const MBLayout*>;
     enum class Pass
     {
-        Settling, // one of several: dimensions may still be unknown
-        Final     // the last one: they may not
+        Settling, // one of several passes: dimensions may still be unknown
+        Final     // the last pass: all dimensions must be known
     };
 
     void Tell(Error& error, const ComputationNode& node, const Loop& loop);
@@ -148,7 +147,7 @@ private:
     std::vector<InvalidNode>* m_invalid; // null: fail at the first fault
     PassedOver m_passedOver;
     std::vector<ComputationNodePtr> m_order; // inputs before consumers
-    std::vector<Loop> m_loops;               // those with a delay, in the order of one time step
+    std::vector<Loop> m_loops;               // loops with a delay, in the order of one time step
 };
 
 void ComputationNetwork::Validate(const ExplainInvalid& explain)
@@ -166,12 +165,12 @@ std::vector<ComputationNetwork::InvalidNode> ComputationNetwork::FindInvalidNode
 void ComputationNetwork::Validation::Run()
 {
     CheckInputs();
-    // Loops that nothing outside consumes have no root; they are visited last.
+    // Loops without outside consumers have no root; they are visited last.
     std::vector<ComputationNodePtr> starts = m_network.Roots();
     for (const auto& [key, node] : m_network.m_nodes)
         starts.push_back(node);
     m_order = Below(starts);
-    // What a PairNetwork node is paired with is validated by its own network.
+    // Nodes of a paired network are validated by their own network.
     std::erase_if(m_order, [this](const ComputationNodePtr& node) { return m_network.Find(node->Name()) != node; });
     FindLoops(starts);
     CheckLoops(FaultOfStructure);
@@ -180,7 +179,7 @@ void ComputationNetwork::Validation::Run()
     ForgetShapesAndLayouts();
     if (!m_loops.empty())
         InferLayouts();
-    if (!Settle()) // the first pass shows it with the dimensions that the delays were given
+    if (!Settle()) // the first pass uses the declared dimensions of the delays
     {
         for (const ComputationNodePtr& node : m_order)
             ForgetShape(*node);
@@ -192,7 +191,7 @@ void ComputationNetwork::Validation::Run()
     m_network.m_derivedLayouts.RemoveUnused();
 }
 
-// Throws the error, or notes it down. loop: all of it is at fault; empty: the node alone.
+// Throws or records the error. loop: the loop at fault; empty: only the node is at fault.
 void ComputationNetwork::Validation::Tell(Error& error, const ComputationNode& node, const Loop& loop)
 {
     if (m_invalid == nullptr)
@@ -236,7 +235,7 @@ void ComputationNetwork::Validation::FindLoops(const std::vector<ComputationNode
         {
             m_loops.push_back(OrderOfOneStep(component));
         }
-        catch (Error& error) // no delay
+        catch (Error& error) // the loop has no delay
         {
             if (m_invalid == nullptr)
                 throw;
@@ -294,8 +293,8 @@ void ComputationNetwork::Validation::ForgetShape(ComputationNode& node)
         node.SetShape(TensorShape{0}, node.GetMBLayout());
 }
 
-// What a sample of some nodes is depends on whether they have a layout, and the delays of a loop get theirs from its
-// other nodes. So layouts go around the loops before there are shapes, which would stay as the first of them made them.
+// Infers layouts before shapes. The sample shape of some nodes depends on their layout, and delays of a loop get their
+// layout from its other nodes. Layouts must therefore go around the loops before the first shapes are fixed.
 void ComputationNetwork::Validation::InferLayouts()
 {
     ShapeInference inference(/*isFinalPass=*/false, &m_network.m_derivedLayouts);
@@ -323,8 +322,8 @@ std::vector<ComputationNetwork::Validation::ShapeAndLayout> ComputationNetwork::
     return shapes;
 }
 
-// Whether passes came to an end. Each settles at least one more node, except where shapes contradict each other around
-// a loop.
+// Repeats passes and returns true if they come to an end. Each pass settles at least one more node, unless shapes
+// contradict each other around a loop.
 bool ComputationNetwork::Validation::Settle()
 {
     std::vector<ShapeAndLayout> before = Shapes();
@@ -371,7 +370,7 @@ void ComputationNetwork::Validation::InferOne(ShapeInference& inference, const C
     }
 }
 
-// Where the size of a parameter stays open, the node that was to determine it may know why.
+// Runs the consumers of a parameter of unknown size, because their error may explain the reason.
 void ComputationNetwork::Validation::AskConsumers(ShapeInference& inference, const ComputationNodePtr& parameter)
 {
     const auto isOpen = [&](const ComputationNodePtr& input)
@@ -381,7 +380,7 @@ void ComputationNetwork::Validation::AskConsumers(ShapeInference& inference, con
         const std::vector<ComputationNodePtr>& inputs = node->Inputs();
         if (std::find(inputs.begin(), inputs.end(), parameter) != inputs.end() &&
             std::none_of(inputs.begin(), inputs.end(), isOpen))
-            InferOne(inference, node, Pass::Settling); // its own sizes may be open for other reasons
+            InferOne(inference, node, Pass::Settling); // its own sizes may be unknown for other reasons
     }
 }
 

@@ -1,4 +1,4 @@
-// Sparse operands: what the records say of them, and the message of a network that has one in a wrong place.
+// Sparse operands: the support declared by the records, and the error message for a sparse operand in a wrong place.
 #include "ComputationNetwork/SparseSupport.h"
 
 #include "Common/Error.h"
@@ -13,7 +13,8 @@ namespace cntk
 namespace
 {
 
-// "CrossEntropy (labels), SquareError (a or b)": of the criteria, or of all other types.
+// Lists types with sparse inputs: "CrossEntropy (labels), SquareError (a or b)". Selects the criteria, or all other
+// types.
 std::string TypesWithSparseInputs(bool criteria)
 {
     std::vector<std::string> types;

@@ -1,5 +1,5 @@
-// Which inputs of a node type may be sparse, as the samples of its record show, and what to tell who makes another one
-// sparse.
+// Inputs of a node type that may be sparse, as the samples of its record show, and error messages for other sparse
+// inputs.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
@@ -13,15 +13,15 @@
 namespace cntk
 {
 
-// "labels": as signatures show it.
+// Returns the input's name in signatures: "labels".
 std::string InputName(const NodeType& type, size_t input);
 
 std::vector<size_t> SparseInputs(const NodeType& type);
-// "a or b"; empty where none may be.
+// Lists the names as "a or b"; empty if no input may be sparse.
 std::string SparseInputNames(const NodeType& type, std::string_view separator = " or ");
 
-// An error that names node, input and what can be done. condition: when the input may be sparse, where it may: "only
-// beside a dense A".
+// Fails with node, input and possible corrections. condition: the restriction under which the input may be sparse:
+// "only beside a dense A".
 [[noreturn]] void FailSparseInput(const ComputationNode& node, size_t input, std::string_view condition = {});
 
 } // namespace cntk

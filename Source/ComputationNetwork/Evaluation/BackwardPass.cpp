@@ -1,4 +1,5 @@
-// Before the first contribution a gradient is zeroed, or the contribution overwrites it; later ones add.
+// Runs the backward steps. Before the first contribution a gradient is zeroed, or the contribution overwrites it; later
+// ones add.
 #include "ComputationNetwork/Evaluation/BackwardPass.h"
 
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
@@ -15,7 +16,7 @@ BackwardPass::BackwardPass(const EvaluationProgram& program, const JoinedSteps& 
 {
 }
 
-// Zeroes the gradient of the input before the first contribution; of a parameter only the columns that were touched.
+// Zeroes the input's gradient before the first contribution. For a parameter, zeroes only the touched columns.
 void BackwardPass::PrepareGradient(const BackwardCall& call)
 {
     ComputationNode& input = *call.input;
@@ -37,7 +38,7 @@ template <class Add>
 void BackwardPass::AddToGradient(const BackwardCall& call, Add&& add)
 {
     const NodeTraits& traits = call.node->Type().traits;
-    // Products with sparse data touch a few columns of a parameter and record which.
+    // Products with sparse data touch a few columns of a parameter and record them.
     bool records = call.isParameter && traits.recordsTouchedColumns;
     if (call.isParameter)
         for (const ComputationNodePtr& input : call.node->Inputs())
@@ -55,7 +56,8 @@ void BackwardPass::AddToGradient(const BackwardCall& call, Add&& add)
         touched.all = true;
     add();
     NodeBinder::SetGradientIsFresh(*call.input, false);
-    // A node that added without recording counts as dense; one that records may meet known columns only, or none.
+    // A node that added without recording makes the gradient dense. A recording node may touch known columns only, or
+    // none.
     if (records && !touched.isRecorded)
         touched.all = true;
 }
@@ -75,7 +77,8 @@ void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, Pr
                   });
 }
 
-// To the products from the first one on: the call's, which are all of the parameter's gradient, each of some columns.
+// Attaches the update to the call's products from `first` on. Together they are the parameter's whole gradient, and
+// each computes some of its columns.
 void BackwardPass::AddUpdate(const BackwardCall& call, size_t first)
 {
     const std::span<Product> products = std::span(m_products).subspan(first);
@@ -99,14 +102,14 @@ void BackwardPass::AddUpdate(const BackwardCall& call, size_t first)
     }
 }
 
-// Whether the call's product, if it is one over the columns of its minibatch, is long enough.
+// Returns true if the call may update the parameter and its product over the minibatch's columns is long enough.
 bool BackwardPass::MayUpdateBehind(const BackwardCall& call) const
 {
     return MayUpdate(call) && Ops::CanUpdateBehind(call.input->Gradient(), call.node->ValueColumns());
 }
 
-// Products wait for others, or for calls that still read the parameter that is updated behind them: the gradient of a
-// product's other operand.
+// Runs the calls of a step. Products wait for others, or for calls that still read the parameter to be updated: those
+// for the gradient of the product's other operand.
 void BackwardPass::RunCalls(const BackwardStep& step)
 {
     const std::span<const BackwardCall> calls = step.calls.Of(m_program.calls);
@@ -139,7 +142,7 @@ void BackwardPass::RunCallInTime(const BackwardCall& call, int direction)
 void BackwardPass::RunStep(size_t index)
 {
     const BackwardStep& step = m_program.backwardSteps[index];
-    const size_t forward = m_program.forwardSteps.size() - 1 - index; // backward steps are those in reverse
+    const size_t forward = m_program.forwardSteps.size() - 1 - index; // backward steps are in reverse order
     LoopProducts* const loop = m_joined.Loop(forward);
     const std::span<const BackwardCall> calls = step.calls.Of(m_program.calls);
     if (step.kind == PlanStep::Kind::Lookup)
@@ -169,8 +172,8 @@ void BackwardPass::RunStep(size_t index)
     RunCallsAfterLoop(step.callsAfter.Of(m_program.calls), loop);
 }
 
-// Gradients of what the loop reads. They only read the loop's gradients, so that products of several weights, each of
-// them small, can be computed together.
+// Computes gradients of the loop's inputs. These calls only read the loop's gradients, so that several small products
+// with weights can run together.
 void BackwardPass::RunCallsAfterLoop(std::span<const BackwardCall> calls, LoopProducts* loop)
 {
     for (const BackwardCall& call : calls)
@@ -185,7 +188,7 @@ void BackwardPass::RunCallsAfterLoop(std::span<const BackwardCall> calls, LoopPr
         loop->RestoreGradients();
 }
 
-// Gradients flow along the chains to the products; from there on they are those of the words that differ.
+// Propagates gradients along the chains to the products. From there on, gradients are those of the distinct words.
 void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
 {
     lookup.BeginBackward();
@@ -208,7 +211,8 @@ void BackwardPass::RunLookup(const BackwardStep& step, LookupProducts& lookup)
     ComputeProducts();
 }
 
-// Before something else is added to the same gradient. The others wait: what they update may still be read.
+// Computes waiting products before something else is added to the same gradient. The other products keep waiting,
+// because the parameters that they update may still be read.
 void BackwardPass::ComputeProductsInto(const ComputationNode& input)
 {
     const MatrixView gradient = input.Gradient();

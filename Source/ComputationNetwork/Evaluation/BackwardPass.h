@@ -1,5 +1,6 @@
-// The backward steps of an evaluation: nodes add to the gradients of their inputs, at once, in time, or through a
-// loop's products. Memory is bound, and the values are those of the forward pass before.
+// The backward steps of an evaluation: nodes add to the gradients of their inputs, for the whole minibatch, time step
+// by time step, or through the products of a loop. Memory is bound, and the values are those of the preceding forward
+// pass.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/GradientUpdates.h"
@@ -16,12 +17,12 @@ namespace cntk
 class BackwardPass
 {
 public:
-    // Both must outlive the pass.
+    // The program and the joined steps must outlive the pass.
     BackwardPass(const EvaluationProgram& program, const JoinedSteps& joined);
 
-    // Whether gradients of parameters are added to what the pass before left.
+    // If true, parameter gradients are added to those of the previous pass.
     void SetAccumulates(bool accumulates) { m_accumulates = accumulates; }
-    // Who updates parameters in this pass, which then does not accumulate; null: nobody.
+    // Sets the receiver of parameter updates made during this pass, which then does not accumulate. Null: no updates.
     void SetUpdates(GradientUpdates* updates) { m_updates = updates; }
 
     void RunStep(size_t index);
@@ -30,7 +31,8 @@ private:
     using BackwardStep = EvaluationProgram::BackwardStep;
     using BackwardCall = EvaluationProgram::BackwardCall;
 
-    // Whether a call's products may wait in m_products, if only for calls that do not write what they read.
+    // Says if a call's products may wait in m_products. They may wait only for calls that do not write what the
+    // products read.
     enum class Products
     {
         AtOnce,
@@ -38,7 +40,7 @@ private:
     };
 
     void PrepareGradient(const BackwardCall& call);
-    // Calls add() where the input's gradient is ready for it: GradientBeta is then what it must be.
+    // Calls add() when the input's gradient is prepared and GradientBeta has its proper value.
     template <class Add>
     void AddToGradient(const BackwardCall& call, Add&& add);
     void RunCall(const BackwardCall& call, const FrameRange& range, Products products);
@@ -54,7 +56,7 @@ private:
 
     const EvaluationProgram& m_program;
     const JoinedSteps& m_joined;
-    std::vector<Product> m_products; // that wait to be computed together
+    std::vector<Product> m_products; // waiting to be computed together
     bool m_accumulates = false;
     GradientUpdates* m_updates = nullptr;
 };

@@ -1,4 +1,4 @@
-// Views are made from the sizes of nodes and temporaries; slots only grow.
+// Creates views from the sizes of nodes and temporaries. Slots only grow.
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
 
 #include "Common/Error.h"
@@ -51,7 +51,7 @@ std::string BoundMemory::NameOf(const Binding& binding)
     return what + binding.node->Name() + "'";
 }
 
-// The layout whose columns a temporary has; null where it has fixed ones.
+// Returns the layout that determines a temporary's columns; null if their number is fixed.
 const MBLayout* BoundMemory::LayoutOf(const Binding& binding)
 {
     if (binding.what != Life::What::Temporary || binding.temporary.fixedColumns > 0)
@@ -81,7 +81,7 @@ MatrixView BoundMemory::ViewOf(const Binding& binding)
     return view;
 }
 
-// Values that are fused away still have a size.
+// Sets the size of a value that is fused away and has no memory.
 void BoundMemory::BindSize(ComputationNode& node)
 {
     NodeBinder::Bind(node, Life::What::Value, 0, ViewOf({&node, Life::What::Value, 0, 0, {}}));
@@ -207,8 +207,8 @@ void BoundMemory::Poison(size_t time, Moment moment)
     const std::vector<Life>& lives = m_plan.Lives();
     for (size_t i = 0; i < lives.size(); i++)
     {
-        // Gradients are zeroed, or replaced, by the first contribution. What one buffer hands over to the next in its
-        // memory is still wanted.
+        // Gradients are excluded: the first contribution zeroes or replaces them. So is memory that one buffer hands
+        // over to the next, because its content is still needed.
         const bool isTemporary = lives[i].what == Life::What::Temporary;
         const bool isHandedOver = lives[i].inPlaceWith != nullptr && isTemporary == atStart;
         if ((atStart ? lives[i].first : lives[i].last) != time || lives[i].what == Life::What::Gradient ||

@@ -1,4 +1,5 @@
-// The memory of a plan: one buffer for each slot, bound to the nodes as views of the size that the layouts have now.
+// The memory of a plan: one buffer for each slot, bound to the nodes as views of the size that the current layouts
+// need.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -17,28 +18,28 @@ namespace cntk
 class BoundMemory
 {
 public:
-    // Values and gradients that somebody else binds.
+    // Values and gradients whose memory another class binds.
     using Elsewhere = std::set<std::pair<const ComputationNode*, MemoryPlan::Life::What>>;
 
-    // Nodes and plan must outlive this.
+    // The nodes and the plan must outlive this object.
     BoundMemory(const std::vector<ComputationNodePtr>& nodes, const MemoryPlan& plan, const Elsewhere& elsewhere,
                 Device& device);
 
-    // Layouts that follow from others take their form.
+    // Updates layouts that are derived from other layouts.
     void UpdateLayouts(ComputationNetwork& network);
-    // Notes the form that each layout has now; whether any has another than before: other columns, or as many of
-    // another number of sequences side by side, for which loops keep memory of one time step.
+    // Records the size of each layout and returns true if any changed: the number of columns, or the number of parallel
+    // sequences at an equal number of columns. Loops keep memory for one time step of all parallel sequences.
     bool TakeForms();
-    // Allocates what is missing and binds values, gradients and temporaries of all nodes. A shortage of memory is told
-    // with the buffers that take most.
+    // Allocates missing buffers and binds values, gradients and temporaries of all nodes. An out-of-memory error lists
+    // the largest buffers.
     void Bind();
     void Unbind();
-    // The node makes its layout; what depends on it is bound anew. Memory stays where it is: there is enough for the
-    // layout that was reserved, and for those derived of it. Returns the layouts that changed, until the next call.
+    // Lets the node make its layout and rebinds everything that depends on it. Buffers do not move: they have room for
+    // the reserved layout and those derived from it. Returns the changed layouts, valid until the next call.
     const std::vector<const MBLayout*>& MakeLayout(ComputationNode& maker, ComputationNetwork& network);
 
-    // Fills what begins to live with the step of that time, or what has lived until then, with NaN, so that a read
-    // outside its life shows.
+    // Fills buffers with NaN, to expose reads outside a buffer's life: before a step those whose life begins with it,
+    // after a step those whose life ends with it.
     enum class Moment
     {
         BeforeStep,
@@ -60,11 +61,11 @@ private:
     };
     struct LayoutSize
     {
-        // False where it is as before.
+        // Records the current size. Returns false if it has not changed.
         bool Take();
 
         const MBLayout* layout;
-        const ComputationNode* first; // of the nodes that have it: the one that makes it, or an input
+        const ComputationNode* first; // the first node with this layout: the node that makes it, or an input
         size_t columns = 0;
         size_t sequences = 0;
         uint64_t version = 0;
@@ -80,7 +81,7 @@ private:
     const std::vector<ComputationNodePtr>& m_nodes;
     const MemoryPlan& m_plan;
     std::vector<Buffer> m_slots;
-    std::vector<size_t> m_slotBytes; // now in use
+    std::vector<size_t> m_slotBytes; // current sizes
     std::vector<Binding> m_bindings; // one for each life
     std::vector<LayoutSize> m_layouts;
     std::vector<const MBLayout*> m_made; // by the last MakeLayout

@@ -1,4 +1,4 @@
-// Minibatch layouts with several frames of others in one, or the reverse.
+// Minibatch layouts that join several frames of another layout into one, or the reverse.
 #include "ComputationNetwork/Evaluation/DerivedLayouts.h"
 
 #include "Common/Counted.h"
@@ -16,7 +16,7 @@ namespace
 
 void Fill(const MBLayout& source, size_t multiply, size_t divide, MBLayout& layout)
 {
-    // Frames on their own: their columns one after another are cut anew.
+    // In frame mode, consecutive columns are regrouped.
     if (source.IsFrameMode())
     {
         if (source.Columns() * multiply % divide != 0)
@@ -34,7 +34,7 @@ void Fill(const MBLayout& source, size_t multiply, size_t divide, MBLayout& layo
     for (const SequenceInfo& sequence : source.Sequences())
     {
         const bool isGap = sequence.id == SequenceInfo::c_gap;
-        // Of a sequence that goes beyond the minibatch only the part inside must fit.
+        // Only the part of a sequence inside the minibatch must be divisible.
         const ptrdiff_t first = std::max<ptrdiff_t>(sequence.begin, 0), last = std::min(sequence.end, steps);
         if (!isGap && (first % group != 0 || last % group != 0))
             Fail(ErrorKind::Data, "Reshape puts ", Counted(divide, "frame"), " together, but sequence ", sequence.id,
@@ -80,7 +80,7 @@ void DerivedLayouts::Update(const MBLayout& layout)
     {
         if (entry.layout.get() != &layout)
             continue;
-        // Recurrent state goes on from minibatch to minibatch as that of the source does.
+        // Recurrent state is carried over whenever the source layout carries it over.
         if (entry.sourcePass != entry.source->Pass())
             entry.layout->BeginPass();
         else if (entry.sourceMinibatch != entry.source->Minibatch())

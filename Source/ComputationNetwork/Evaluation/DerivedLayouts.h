@@ -1,5 +1,5 @@
-// Minibatch layouts made of others: a Reshape that changes the number of rows puts several frames of a sequence
-// together into one, or one apart into several. The network owns them, so that nodes that do the same share one.
+// Minibatch layouts derived from others: a Reshape that changes the number of rows joins several frames of a sequence
+// into one, or splits one into several. The network owns them, so that nodes with the same change share one layout.
 #pragma once
 
 #include "Common/MBLayout.h"
@@ -14,13 +14,13 @@ namespace cntk
 class DerivedLayouts
 {
 public:
-    // A layout of multiply / divide times as many steps as the source, which may be derived itself. Undoing what was
-    // done gives the layout from which it all came.
+    // Returns a layout with multiply / divide times as many steps as the source, which may be derived itself. Reversing
+    // a change returns the original layout.
     MBLayoutPtr Get(const MBLayoutPtr& source, size_t multiply, size_t divide);
-    // Once a minibatch, for each layout in use: brings it up to date if it is derived and its source has changed. Fails
-    // (Data) where frames do not go into groups of the size asked for.
+    // Updates a derived layout if its source has changed. Call once a minibatch for each layout in use. Fails (Data) if
+    // the frames of a sequence cannot be divided into groups of the requested size.
     void Update(const MBLayout& layout);
-    // Forgets those that nobody uses.
+    // Deletes layouts without users.
     void RemoveUnused();
 
 private:

@@ -1,4 +1,4 @@
-// A hash table of columns that is filled anew with each minibatch.
+// Finds distinct columns by a hash table that is refilled for each minibatch.
 #include "ComputationNetwork/Evaluation/DistinctColumns.h"
 
 #include "Common/Error.h"
@@ -19,7 +19,7 @@ void DistinctColumns::Find(const SparseView& s, std::span<const uint8_t> mask, s
     FindStretches(firstRow, rows);
     m_first.clear();
     m_first.reserve(s.columns);
-    // At most half full, so that what is looked for is found in a few steps.
+    // At most half full, so that probing takes few steps.
     m_slots.assign(std::bit_ceil(2 * s.columns + 1), -1);
 
     m_numbers.rows.resize(s.columns);
@@ -40,7 +40,7 @@ void DistinctColumns::Find(const SparseView& s, std::span<const uint8_t> mask, s
     CopyColumns();
 }
 
-// The rows of a column ascend. A sample of many words is searched once for each.
+// Finds the compared rows of each column. Rows of a column ascend. A sample of many words is searched once per word.
 void DistinctColumns::FindStretches(size_t firstRow, size_t rows)
 {
     m_firstRow = firstRow;
@@ -57,13 +57,13 @@ void DistinctColumns::FindStretches(size_t firstRow, size_t rows)
     }
 }
 
-// Sorted by number, those of one number in the order of the minibatch.
+// Lists columns sorted by their distinct column's index, then by their place in the minibatch.
 void DistinctColumns::FindPlaces(std::span<const uint8_t> mask)
 {
     const auto isData = [&](size_t column) { return mask.empty() || mask[column] != 0; };
     std::vector<int32_t>& starts = m_places.starts;
     starts.reserve(m_source.columns + 2);
-    starts.assign(m_countOfData + 2, 0); // first two places ahead, then one: where the next column of a number goes
+    starts.assign(m_countOfData + 2, 0); // first shifted by two places, then by one: the next free place of each index
     size_t count = 0;
     for (size_t column = 0; column < m_source.columns; column++)
         if (isData(column))
@@ -109,10 +109,10 @@ bool DistinctColumns::IsAlike(size_t column, size_t other) const
            std::equal(values + at * bytes, values + (at + count) * bytes, values + otherAt * bytes);
 }
 
-// Of rows and values: dense data that are given as sparse ones differ in the values alone.
+// Hashes rows and values. Dense data stored as sparse columns differ only in the values.
 size_t DistinctColumns::HashOf(size_t column) const
 {
-    // Each bit moves those above it; the upper half, the lower one.
+    // The product carries each bit upwards; the xor carries the upper half into the lower.
     const auto mixed = [](uint64_t bits)
     {
         bits *= 0x9E3779B97F4A7C15u;

@@ -1,5 +1,5 @@
-// Runs a plan: flat arrays of steps with raw pointers, made once; memory is bound anew only when a minibatch has
-// another number of columns or another evaluator ran in between (BoundMemory).
+// Runs a plan: flat arrays of steps with raw pointers, built once. Memory is rebound only if a minibatch has another
+// number of columns or another evaluator ran in between (BoundMemory).
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 
 #include "Common/Error.h"
@@ -29,7 +29,7 @@ bool Contains(const std::vector<const MBLayout*>& layouts, const ComputationNode
     return std::find(layouts.begin(), layouts.end(), node.GetMBLayout().get()) != layouts.end();
 }
 
-// Whether the node's columns, or those of an input, are laid out by one of the layouts.
+// Returns true if the node or one of its inputs has one of these layouts.
 bool DependsOn(const ComputationNode& node, const std::vector<const MBLayout*>& layouts)
 {
     return Contains(layouts, node) ||
@@ -52,7 +52,7 @@ struct Evaluator::Impl
     void Forward();
     void Backward(const ComputationNodePtr& root, bool accumulate, GradientUpdates* updates);
 
-    // The work of Forward and of Backward, which a device may record and repeat.
+    // The work of Forward and of Backward, which a device may capture and repeat.
     class ForwardWork;
     class BackwardWork;
     void NoteWhatCannotBeRepeated();
@@ -66,7 +66,7 @@ struct Evaluator::Impl
     MemoryPlan m_memory;
     uint64_t m_structureVersion;
     std::vector<ComputationNodePtr> m_nodes;
-    std::vector<const MBLayout*> m_layoutsToMake; // by nodes whose turn has not come yet
+    std::vector<const MBLayout*> m_layoutsToMake; // layouts whose nodes have not run yet
 
     std::unique_ptr<EvaluationProgram> m_program;
     std::optional<JoinedSteps> m_joined;
@@ -74,7 +74,7 @@ struct Evaluator::Impl
     std::optional<BackwardPass> m_backwardPass;
     std::optional<BoundMemory> m_bound;
     std::vector<InputValueNode*> m_inputs;
-    std::vector<InputValueNode*> m_inputsReadAsSparse; // of dense inputs those of which nobody reads the dense form
+    std::vector<InputValueNode*> m_inputsReadAsSparse; // dense inputs whose dense form has no reader
     std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
     bool m_isBound = false;
 
@@ -83,7 +83,7 @@ struct Evaluator::Impl
     std::vector<uint64_t> m_backwardKey;
     std::optional<RepeatedWork> m_forwardWork;
     std::optional<RepeatedWork> m_backwardWork;
-    std::optional<StepCounters> m_counters; // where the device repeats the forward pass
+    std::optional<StepCounters> m_counters; // only if the device repeats the forward pass
 };
 
 class Evaluator::Impl::ForwardWork final : public RepeatedWork::Steps
@@ -107,7 +107,7 @@ public:
 
     void Run() override { m_evaluator.RunBackwardSteps(); }
     void Repeat() override {}
-    // What gradients hold is not known after an attempt that ended midway.
+    // The contents of gradients are undefined after an attempt that stopped midway.
     void Restore() override
     {
         for (const auto& parameter : m_evaluator.m_parameters)
@@ -174,7 +174,7 @@ void Evaluator::Impl::NoteWhatCannotBeRepeated()
 {
     for (ComputationNode* node : m_program->forwardNodes)
     {
-        // One pass over the data that looks at every minibatch.
+        // Precomputed nodes make one pass over the data and must run for every minibatch.
         if (node->IsPrecomputed() && node->ReadsInputs())
             m_forwardWork->TurnOff(nullptr);
         if (node->Type().traits.makesLayout)
@@ -185,7 +185,7 @@ void Evaluator::Impl::NoteWhatCannotBeRepeated()
     }
 }
 
-// Whether all that is read of a dense input is its sparse form, where its data come in that.
+// Returns true if all readers of a dense input use its sparse form whenever its data are sparse.
 bool Evaluator::Impl::IsReadAsSparse(const InputValueNode& input) const
 {
     const auto isInput = [&](const ComputationNodePtr& node) { return node.get() == &input; };
@@ -207,7 +207,7 @@ Evaluator::Impl::~Impl()
     m_joined->Unbind();
     for (InputValueNode* input : m_inputsReadAsSparse)
         input->ReadAsSparse(false);
-    m_bound->Unbind(); // no views of memory that is gone
+    m_bound->Unbind(); // no views of freed memory
     m_network.SetBoundBy(nullptr);
 }
 
@@ -220,7 +220,7 @@ void Evaluator::Impl::Bind()
         return;
     if (m_network.StructureVersion() != m_structureVersion)
         Fail(ErrorKind::Internal, "the network has changed since its evaluation was planned");
-    // What the gradients of parameters hold is known only if this evaluator was the last.
+    // The contents of parameter gradients are known only if this evaluator was the last to run.
     if (!m_isBound || m_network.BoundBy() != this)
         for (const auto& parameter : m_parameters)
             parameter->GradientColumns().all = true;
@@ -290,7 +290,7 @@ void Evaluator::Impl::Forward()
     m_forwardWork->Run(*m_lastKey, work);
 }
 
-// Of a pass that the device repeats: what nodes count, and what they keep of the minibatch for the next one.
+// Advances counters and saves the nodes' state for the next minibatch, after a pass that the device repeated.
 void Evaluator::Impl::RepeatForwardSteps()
 {
     for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
@@ -347,7 +347,7 @@ void Evaluator::Impl::RunBackwardSteps()
     }
 }
 
-// ---- the class ----
+// ---- public interface ----
 
 Evaluator::Evaluator(ComputationNetwork& network, std::vector<ComputationNodePtr> roots,
                      const EvaluatorOptions& options)

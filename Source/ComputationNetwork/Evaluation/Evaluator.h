@@ -1,4 +1,4 @@
-// Runs a network on minibatches: binds memory as the plans say, then forward and backward along the list of steps.
+// Runs a network on minibatches: binds memory as the memory plan says, then walks forward and backward along the steps.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -20,37 +20,37 @@ struct EvaluatorOptions
     bool checkPlan = false;    // run the independent plan checker (debug builds and tests do)
     bool frameByFrame = false; // tests: run every node step by step
     bool poisonMemory = false; // tests: fill buffers with NaN before use
-    // False: each value keeps its own memory. That never changes results, so that shareNodeValueMatrices of configs is
-    // not asked about.
+    // False: each value has its own memory. Sharing never changes results, so the option shareNodeValueMatrices has no
+    // effect.
     bool shareMemory = true;
-    // Values that must be readable after Forward besides the roots.
+    // Values that must be readable after Forward, besides the roots.
     std::vector<ComputationNodePtr> keepValues;
-    ComputationNodePtr backwardRoot; // what Backward starts from; null: the last root
-    bool fuse = true;                // false: node by node; no chains in one pass, no products of loops together
+    ComputationNodePtr backwardRoot; // where Backward starts; null: the last root
+    bool fuse = true;                // false: node by node; no fused operations and no joint products of loops
 };
 
 class Evaluator
 {
 public:
-    // Roots are computed by Forward in the order given (evaluation nodes before the criterion, as the original).
-    // The network must be validated and must not change in structure while the evaluator lives.
+    // Forward computes the roots in the given order (evaluation nodes before the criterion, same as CNTK v1.1). The
+    // network must be validated, and its structure must not change while the evaluator lives.
     Evaluator(ComputationNetwork& network, std::vector<ComputationNodePtr> roots, const EvaluatorOptions& options = {});
     ~Evaluator();
 
-    // Call after the input nodes got their data and the layouts their shape. Allocates only when a larger minibatch
-    // than ever arrives.
+    // Computes the roots. Call after the input nodes got their data and the layouts their shape. Allocates memory only
+    // if the minibatch is larger than all before.
     void Forward();
-    // From root (1x1), which must be the planned backward root: sets its gradient to 1, all parameter gradients below
-    // to 0, and back-propagates. updates: who may update parameters on the way, where the device can; of these the
-    // gradient is then not kept unless the update says so. Null: nobody.
+    // Sets the gradient of root (1x1, the planned backward root) to 1 and all parameter gradients below to 0, then
+    // back-propagates. updates: the receiver that may update parameters during the pass, where the device can; null:
+    // none. The gradient of an updated parameter is not kept unless the update asks for it.
     void Backward(const ComputationNodePtr& root, GradientUpdates* updates = nullptr);
-    // The same, but adds to the parameter gradients of the Backward before (parts of one minibatch).
+    // Like Backward, but adds to the parameter gradients of the previous Backward (parts of one minibatch).
     void BackwardAccumulate(const ComputationNodePtr& root);
-    // The gradients of parameters have memory, even before the first minibatch.
+    // Gives the gradients of parameters memory, even before the first minibatch.
     void BindGradients();
 
-    // Of an evaluator made for training: whether Forward computes as in training, which is how it begins, or as in a
-    // test: statistics are used and not collected. Dropout goes on, as its rate says.
+    // Switches an evaluator built for training between training mode (the default) and test mode, which uses statistics
+    // without updating them. Dropout depends on its rate alone.
     void SetTraining(bool isTraining);
 
     // Trainable parameters below the backward root, in case-sensitive order of names (the update and checkpoint order).

@@ -13,7 +13,7 @@ namespace cntk
 namespace
 {
 
-// A product, or a convolution, with its bias and the non-linearity behind that.
+// Computes a product or a convolution together with its bias and the non-linearity.
 void RunFused(std::span<ComputationNode* const> nodes, ElementwiseOp activation)
 {
     const ComputationNode& product = *nodes[0];

@@ -1,5 +1,5 @@
-// The forward steps of an evaluation: nodes compute their values, at once, in time, as a fused chain or as a whole
-// loop. Memory is bound, and nodes have been told that the pass begins.
+// The forward steps of an evaluation: nodes compute their values, for the whole minibatch, time step by time step, as a
+// fused chain or as a whole loop. Memory is bound, and BeginForwardProp of all nodes has run.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/JoinedSteps.h"
@@ -15,12 +15,13 @@ namespace cntk
 class ForwardPass
 {
 public:
-    // All must outlive the pass. makeLayout: called with a node whose layout follows from values, before it computes.
+    // All arguments must outlive the pass. makeLayout is called before a node computes whose layout follows from
+    // values.
     ForwardPass(const ComputationNetwork& network, const EvaluationProgram& program, const JoinedSteps& joined,
                 std::function<void(ComputationNode&)> makeLayout);
 
     void RunStep(size_t index);
-    // Of a step that the device repeats: only what its nodes keep of the minibatch for the next one.
+    // Saves the nodes' state for the next minibatch, after a step that the device repeated.
     void EndStep(size_t index);
 
 private:

@@ -1,5 +1,5 @@
-// Parameters that are updated in the backward pass, each right behind the product that is its gradient: the gradient is
-// then still in the cache, and a pass over memory is saved.
+// Parameters that are updated during the backward pass, each right after the product that computes its gradient. The
+// gradient is then still in the cache, which saves a pass over memory.
 #pragma once
 
 #include "Math/ProductList.h"
@@ -15,13 +15,13 @@ class GradientUpdates
 public:
     virtual ~GradientUpdates() = default;
 
-    // Asked of parameters whose whole gradient, a dense one, is a single product, and whose values nobody reads any
-    // more once it is there. The update is made behind that product; views have the parameter's own shape. No update:
-    // the gradient is left in memory, as those of all other parameters are.
+    // Returns the update of a parameter whose whole dense gradient is a single product and whose values nobody reads
+    // after it. The update runs after that product. Views have the parameter's own shape. With no update, the gradient
+    // stays in memory like those of all other parameters.
     virtual ProductUpdate UpdateOf(const ComputationNode& parameter) = 0;
-    // The same for a gradient of some columns that stands for a dense one, but the update is made at once. True: the
-    // operands were taken over, for whoever asks for the gradient later; in their place are old ones, to be
-    // overwritten. False: nothing was done.
+    // Updates at once by a gradient of some columns that stands for a dense one. Returns true if it took over the
+    // operands, for later readers of the gradient, and left old ones in their place, which may be overwritten. Returns
+    // false if it did nothing.
     virtual bool UpdateBy(SliceOperands& /*operands*/, const ComputationNode& /*parameter*/) { return false; }
 };
 

@@ -1,5 +1,5 @@
 // The steps of a plan that are computed as a whole instead of node by node: recurrent loops by their products, and
-// words that are looked up together with the products that read them.
+// lookups of words together with the products that read them.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
@@ -21,24 +21,24 @@ public:
     struct Settings
     {
         bool joinLoops = true;                      // false: node by node
-        std::vector<ComputationNodePtr> keepValues; // whose values somebody wants besides those of the roots
+        std::vector<ComputationNodePtr> keepValues; // nodes whose values are read, besides the roots
     };
 
-    // All must outlive this. Loops mark in the program which calls of the backward pass are theirs.
+    // All arguments must outlive this object. Loops mark in the program which calls of the backward pass they compute.
     JoinedSteps(const EvaluationPlan& plan, const MemoryPlan& memory, EvaluationProgram& program,
                 const Settings& settings);
     JoinedSteps(const JoinedSteps&) = delete;
     JoinedSteps& operator=(const JoinedSteps&) = delete;
 
-    // By forward step; null: none.
+    // Joined step of a forward step; null: the step is not joined.
     LoopProducts* Loop(size_t step) const { return m_loops[step].get(); }
     LookupProducts* Lookup(size_t step) const { return m_lookups[step].get(); }
     // Nodes whose memory the loops bind.
     BoundMemory::Elsewhere BoundElsewhere() const;
 
-    // After the nodes' own memory was bound.
+    // Call after the nodes' own memory was bound.
     void Bind();
-    // The same for loops whose columns are laid out by one of these.
+    // Binds only the loops with one of these layouts.
     void BindLoopsOf(const std::vector<const MBLayout*>& layouts);
     void Unbind();
     size_t Bytes() const;
@@ -46,7 +46,7 @@ public:
 private:
     const EvaluationPlan& m_plan;
     LoopProducts::NodeSet m_wanted;
-    Buffer m_panels;                                        // packed weights of the loop at hand
+    Buffer m_panels;                                        // packed weights of the current loop
     std::vector<std::unique_ptr<LoopProducts>> m_loops;     // by step
     std::vector<std::unique_ptr<LookupProducts>> m_lookups; // by step
 };

@@ -1,4 +1,4 @@
-// Columns are picked as those of a table, and summed by a product with the sparse matrix of their places.
+// Copies columns as from a table, and sums them by a product with the sparse matrix of their places.
 #include "ComputationNetwork/Evaluation/LookupProducts.h"
 
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
@@ -13,10 +13,10 @@
 namespace cntk
 {
 
-// The share of all words of a minibatch that may differ for each to be multiplied by itself: what that saves must be
-// worth more than the sums of what a sample's words give, and of gradients.
+// Limit of the share of distinct words in a minibatch up to which each word is multiplied separately. The saved work
+// must exceed the cost of summing the words' results per sample, and the gradients.
 constexpr double c_mostOfWords = 0.8;
-// Multiply-adds of a task that is worth a thread.
+// Multiply-adds that make a task worth a thread.
 constexpr double c_workApart = 250e3;
 
 LookupProducts::LookupProducts(const PlanStep& step, const EvaluationPlan& plan)
@@ -42,7 +42,7 @@ void LookupProducts::Bind()
     const size_t words = m_words->SampleElements() / m_table->ValueColumns();
     const DataType type = m_lookup->GetDataType();
     m_parts.resize(words);
-    // More differ where all words of a sample are taken together.
+    // Whole samples of several words have more distinct columns.
     const size_t mostColumns = std::max(samples, size_t(c_mostOfWords * double(words * samples)));
     size_t elements = dimension * (m_needsGradient ? 2 : 1) * words * samples;
     for (const Chain& chain : m_chains)
@@ -75,7 +75,7 @@ void LookupProducts::Bind()
 
 // ---- parts ----
 
-// Each word by itself where that is less work than all words of a sample together, which hardly repeat.
+// Looks up each word separately if that is less work than whole samples, which hardly repeat.
 void LookupProducts::FindWords()
 {
     const SparseView words = m_words->SparseValue(FrameRange::All());
@@ -160,7 +160,8 @@ void LookupProducts::ComputeChain(const Chain& chain) const
         Ops::LookUpColumns(columns, part.distinct.Numbers(), value);
 }
 
-// Whether threads take one task each, which is all products of some: each product alone is little work for all of them.
+// Returns true if each thread should take one task with all of its products. A single product is too little work for
+// all threads.
 bool LookupProducts::AreWorthApart(size_t tasks) const
 {
     const size_t threads = Ops::ThreadsApart(m_lookup->GetDevice());
@@ -182,7 +183,8 @@ void LookupProducts::SumParts()
         sum(chain);
 }
 
-// The bias comes with the first word. columns: memory for those of all parts; numbers: which of them each sample sums.
+// Sums the parts of each sample; the bias is added with the first word. columns: memory for the columns of all parts.
+// numbers: the columns that each sample sums.
 void LookupProducts::SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers)
 {
     for (const Part& part : Parts())
@@ -208,7 +210,7 @@ void LookupProducts::BeginBackward()
         chain.isSummed = false;
 }
 
-// Of all places of each word that differs; gaps add nothing.
+// Returns the gradient of each distinct word, summed over all its places. Gaps add nothing.
 MatrixView LookupProducts::SumOfGradients(const Chain& chain, const Part& part)
 {
     if (part.distinct.AreAll())
@@ -225,7 +227,8 @@ void LookupProducts::SumGradientsOf(Chain& chain)
                               SumOfGradients(chain, part));
 }
 
-// With those of all other products that are there already: what comes from outside of the step, past no activation.
+// Sums the requested gradients together with those of all other products that are already complete: those that come
+// from outside of the step without an activation.
 void LookupProducts::SumGradients(Chain& asked)
 {
     if (asked.isSummed)

@@ -1,8 +1,8 @@
-// Words embedded by a LookupTable that only products of weights read: a minibatch has a word many times, and its column
-// of each product is computed once. Backward the gradients of all places of a word are summed before they go into
-// products, so that all of them have as many columns as there are different words. Of samples of several words, windows
-// of a text, hardly two are alike, but their words are: each word is multiplied with its columns of the weights, and a
-// sample is the sum of what its words give.
+// Words embedded by a LookupTable whose only readers are products with weights. A word occurs many times in a
+// minibatch, and its column of each product is computed once. The backward pass sums the gradients of all places of a
+// word before the products, which then have one column per distinct word. Samples of several words (windows of a text)
+// are hardly ever equal, but their words are. Each word is multiplied with its columns of the weights, and a sample is
+// the sum of its words' results.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/DistinctColumns.h"
@@ -17,25 +17,24 @@
 namespace cntk
 {
 
-// Of one step of a plan (PlanStep::Kind::Lookup). The embedding itself has neither value nor gradient; what is there of
-// it, and of the products, for the words that differ is this class's own memory. Samples need not be one-hot: what is
-// looked for are equal columns of the sparse input (DistinctColumns).
+// One step of a plan (PlanStep::Kind::Lookup). The embedding node has neither value nor gradient in memory. This class
+// owns the embeddings and products of the distinct words. Samples need not be one-hot: equal columns of the sparse
+// input are found by DistinctColumns.
 class LookupProducts
 {
 public:
     LookupProducts(const PlanStep& step, const EvaluationPlan& plan);
 
-    // After the evaluator bound the nodes' memory.
+    // Call after the evaluator bound the nodes' memory.
     void Bind();
     size_t Bytes() const { return m_memory.Bytes(); }
 
     void Forward();
 
-    // Backward, once a minibatch in this order. From the beginning on the gradients of all products are there that no
-    // bias or activation follows, those of others when they are asked for.
+    // The backward functions are called once a minibatch in this order. At BeginBackward the gradients of products
+    // without a bias or activation are complete. Those of other products are complete when they are requested.
     void BeginBackward();
-    // What is added to the gradient of a product's weight, as products that are still to be computed, each of some
-    // columns of it.
+    // Appends the pending products that add up to the gradient of a product's weight. Each computes some columns of it.
     void ListWeightGradient(const ComputationNode& product, std::vector<Product>& products);
     void AddTableGradient();
 
@@ -46,15 +45,15 @@ public:
     }
 
 private:
-    // A product, the sum of it and a bias, and a non-linearity, of which the last has a value.
+    // A product, its sum with a bias, and a non-linearity. Only the last one has a value.
     struct Chain
     {
         const ComputationNode* product = nullptr;
         const ComputationNode* bias = nullptr; // or null
         ElementwiseOp activation = ElementwiseOp::Copy;
         const ComputationNode* last = nullptr;
-        // Of all parts' words that differ: values, which stay in the cache where all chains have the same memory for
-        // them, and sums of gradients.
+        // Values and sums of gradients for the distinct words of all parts. The values stay in the cache where all
+        // chains use the same memory for them.
         MatrixView columns = {};
         MatrixView sums = {};
         bool isSummed = false;
@@ -63,11 +62,11 @@ private:
     struct Part
     {
         DistinctColumns distinct;
-        size_t firstRow = 0;    // of the embedding, and so the first of the weights' columns that it meets
+        size_t firstRow = 0;    // of the embedding, and the first column of the weights that it meets
         size_t firstColumn = 0; // among those of all parts
         MatrixView embedded = {};
-        MatrixView gradient = {};          // of these
-        std::vector<ColumnProducts> terms; // of which that is the sum
+        MatrixView gradient = {};          // of the embeddings
+        std::vector<ColumnProducts> terms; // the gradient is their sum
     };
     void FindWords();
     void FindNumbers(size_t samples, DataType type);
@@ -85,12 +84,12 @@ private:
     const ComputationNode* m_lookup = nullptr;
     ComputationNode* m_table = nullptr;
     const ComputationNode* m_words = nullptr;
-    bool m_needsGradient = false; // the table does
+    bool m_needsGradient = false; // of the table
     std::vector<Chain> m_chains;
-    std::vector<Part> m_parts; // as many as a sample can have words
-    size_t m_partCount = 1;    // of the minibatch
+    std::vector<Part> m_parts; // one for each word that a sample can have
+    size_t m_partCount = 1;    // in this minibatch
     size_t m_count = 0;        // columns of all parts
-    SparseOnes m_numbers;      // which columns of the parts each sample is the sum of, [m_count x columns]
+    SparseOnes m_numbers;      // the columns of the parts that add up to each sample, [m_count x columns]
     Buffer m_memory;
     MatrixView m_embedded;  // of all parts, [rows of the table x all words]
     MatrixView m_gradients; // of these

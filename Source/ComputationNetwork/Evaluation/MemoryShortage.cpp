@@ -1,4 +1,4 @@
-// Sizes of slots are maxima over their buffers, so the minibatch that fits is searched for, not solved for.
+// Slot sizes are maxima over their buffers, so the minibatch size that fits is searched for, not solved for.
 #include "ComputationNetwork/Evaluation/MemoryShortage.h"
 
 #include "Common/Error.h"
@@ -12,8 +12,8 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_listed = 5; // of the largest slots
-// Of what is available, since devices give memory in steps of their own.
+constexpr size_t c_listed = 5; // number of slots in the message, largest first
+// Usable share of the available memory, because devices allocate in units of their own.
 constexpr double c_usable = 0.88;
 
 struct Slot
@@ -55,7 +55,7 @@ std::string InWords(const Slot& slot)
     return text;
 }
 
-// Of a minibatch of other columns; rounded up as a whole column would be.
+// Returns the bytes for this share of the minibatch's columns, rounded up to whole columns.
 double BytesFor(const std::vector<PlannedBuffer>& buffers, double share)
 {
     std::vector<double> slots(SlotCount(buffers));
@@ -68,7 +68,7 @@ double BytesFor(const std::vector<PlannedBuffer>& buffers, double share)
     return sum;
 }
 
-// 0: none.
+// Returns 0 if not even one column fits.
 size_t ColumnsThatFit(const std::vector<PlannedBuffer>& buffers, size_t columns, size_t availableBytes)
 {
     size_t fits = 0;

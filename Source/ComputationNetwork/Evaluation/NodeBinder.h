@@ -12,7 +12,7 @@ class NodeBinder
 public:
     using What = MemoryPlan::Life::What;
 
-    // Before Bind: whether the node gets a gradient.
+    // Sets whether the node gets a gradient. Call before Bind.
     static void Prepare(ComputationNode& node, bool needsGradient)
     {
         node.m_needsGradient = needsGradient;

@@ -1,4 +1,4 @@
-// A sparse matrix whose values are all 1: it picks columns of another one, or sums some of them.
+// A sparse matrix whose values are all 1: it selects or sums columns of another matrix.
 #pragma once
 
 #include "Math/Matrix.h"
@@ -11,13 +11,13 @@
 namespace cntk
 {
 
-// For devices of host memory. Memory grows with the largest matrix and is kept.
+// Requires a device that computes in host memory. Memory grows with the largest matrix and is kept.
 struct SparseOnes
 {
-    std::vector<int32_t> rows;   // of all ones, column by column
-    std::vector<int32_t> starts; // of the columns in rows, and the end
+    std::vector<int32_t> rows;   // row of each 1, column by column
+    std::vector<int32_t> starts; // index of each column's first row in rows, and the end
 
-    // After rows is filled.
+    // Call after rows is filled.
     void SetValues(DataType type)
     {
         VisitType(type,
@@ -34,7 +34,7 @@ struct SparseOnes
                   });
     }
 
-    // like: of the same device and type.
+    // like: a view of the same device and type.
     SparseView View(const SparseView& like, size_t rowCount) const
     {
         SparseView view = like;
@@ -48,7 +48,7 @@ struct SparseOnes
     }
 
 private:
-    std::vector<std::byte> m_values; // so many ones and more
+    std::vector<std::byte> m_values; // at least as many ones as rows
 };
 
 } // namespace cntk

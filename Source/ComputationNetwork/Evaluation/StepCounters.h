@@ -1,6 +1,6 @@
-// What nodes count with each ForwardProp (ComputationNode::StepCounter): draws of masks, minibatches of statistics. A
-// device that repeats recorded work calls no ForwardProp, so steps that count are run by the host all the same; and
-// work that ended midway is run once more with the counters that it began with.
+// Counters that ForwardProp advances (ComputationNode::StepCounter): draws of masks, minibatches of statistics. A
+// device that repeats captured work calls no ForwardProp, so the host still runs the steps that count. Work that
+// stopped midway runs again with its initial counters.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
@@ -31,7 +31,7 @@ public:
         m_saved.resize(m_counters.size());
     }
 
-    // Whether a node of the forward step with this index counts.
+    // Returns true if a node of the forward step with this index counts.
     bool StepCounts(size_t step) const { return m_stepCounts[step]; }
 
     void Save()
@@ -46,7 +46,7 @@ public:
     }
 
 private:
-    std::vector<uint64_t*> m_counters; // in nodes, which the plan keeps
+    std::vector<uint64_t*> m_counters; // in nodes, which the plan keeps alive
     std::vector<uint64_t> m_saved;
     std::vector<bool> m_stepCounts;
 };

@@ -1,4 +1,4 @@
-// Layouts count with their sequences; nodes that own their value with its place; all others as they say themselves.
+// Appends layouts with their sequences, the places of values that nodes own, and whatever nodes append themselves.
 #include "ComputationNetwork/Evaluation/StepKey.h"
 
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
@@ -30,8 +30,8 @@ StepKey::StepKey(const std::vector<ComputationNodePtr>& nodes) : m_nodes(nodes)
     }
 }
 
-// Numbers of sequences grow through a pass; which of two layouts belong together is told by their differences. Parts of
-// one long sequence are alike but for the first and the last: how far away it began no node looks at.
+// Appends a layout. Sequence ids increase through a pass, so only their differences show which parts of two layouts
+// belong together. Inner parts of one long sequence are equal: no node depends on the distance to its beginning.
 void StepKey::AppendLayout(const MBLayout& layout, uint64_t firstId)
 {
     m_key.insert(m_key.end(), {layout.IsFrameMode(), layout.ParallelSequences(), layout.TimeSteps()});

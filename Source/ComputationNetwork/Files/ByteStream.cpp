@@ -1,4 +1,4 @@
-// Reading and writing little-endian binary files; every size is checked before it is used.
+// Reads and writes little-endian binary files. Every size is checked before it is used.
 #include "ComputationNetwork/Files/ByteStream.h"
 
 #include "Common/Error.h"
@@ -40,7 +40,7 @@ void AppendUtf8(std::string& text, char32_t code)
     }
 }
 
-// The character that begins at position; moves position behind it.
+// Returns the character that begins at position and moves position past it.
 char32_t NextUtf8(std::string_view text, size_t& position)
 {
     const auto byteAt = [&](size_t index) { return uint8_t(text[index]); };

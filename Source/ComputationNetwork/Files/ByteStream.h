@@ -1,5 +1,5 @@
-// Little-endian binary files of the original: a bounds-checked reader over mapped bytes and a
-// writer that replaces the file whole. Marks are 16-bit texts such as "BCN".
+// Little-endian binary files of CNTK v1.1: a bounds-checked reader over mapped bytes and a writer that replaces the
+// file whole. Marks are 16-bit texts such as "BCN".
 #pragma once
 
 #include "Common/File.h"
@@ -15,12 +15,12 @@
 namespace cntk
 {
 
-// Every read names what it expects; running over the end or finding something else is an Error (Model) with the byte
-// position. Counts are checked against the bytes left before the caller allocates anything.
+// Every read names the expected item. Reading past the end, or finding another item, is an Error (Model) with the byte
+// position. Counts are checked against the remaining bytes before the caller allocates anything.
 class ByteReader
 {
 public:
-    // kind: "model file", "checkpoint file"; begins the messages. The data outlive the reader.
+    // kind: "model file" or "checkpoint file", which begins the messages. The data must outlive the reader.
     ByteReader(std::string_view data, std::string path, std::string kind)
         : m_data(data), m_path(std::move(path)), m_kind(std::move(kind))
     {
@@ -44,7 +44,7 @@ public:
     std::string_view Bytes(uint64_t count, std::string_view what);
     std::string WideText(std::string_view what); // UTF-16 units to UTF-8
     std::string NarrowText(std::string_view what);
-    // A u64 count of things that take at least bytesEach.
+    // Reads a u64 count of items that take at least bytesEach.
     size_t Count(std::string_view what, size_t bytesEach);
 
     bool Peek(std::string_view mark) const;
@@ -53,7 +53,7 @@ public:
 
     // "model file 'x.dnn' is damaged at byte 12: expected ..., found ..."
     [[noreturn]] void Damaged(size_t position, std::string_view expected, std::string_view found) const;
-    // What stands at a position, for messages: a 16-bit text, bytes in hex, or the end of the file.
+    // Describes the bytes at a position for messages: a 16-bit text, bytes in hex, or the end of the file.
     std::string Describe(size_t position) const;
 
 private:
@@ -67,7 +67,7 @@ class ByteWriter
 {
 public:
     explicit ByteWriter(const std::string& path) : m_file(path) {}
-    // To memory: no file is touched.
+    // Writes to memory without touching a file.
     explicit ByteWriter(std::string* memory) : m_memory(memory) {}
 
     template <class T>
@@ -90,7 +90,7 @@ public:
         if (m_file)
             m_file->Commit();
     }
-    // Of a file: false if it was so before and stays as it is.
+    // Returns false if the file already had these bytes and stays unchanged. For files only.
     bool CommitIfChanged() { return m_file->CommitIfChanged(); }
 
 private:
@@ -98,7 +98,7 @@ private:
     std::string* m_memory = nullptr;
 };
 
-// UTF-8 to UTF-16 units and back; what is no valid text becomes U+FFFD.
+// Convert UTF-8 to UTF-16 units and back. Invalid text becomes U+FFFD.
 std::u16string ToWide(std::string_view text);
 std::string FromWide(std::u16string_view text);
 

@@ -1,4 +1,4 @@
-// The original's checkpoint sections, then a section of our own.
+// The checkpoint sections of CNTK v1.1, followed by a section of our own.
 #include "ComputationNetwork/Files/CheckpointFile.h"
 
 #include "Common/Error.h"
@@ -18,14 +18,15 @@ constexpr uint64_t c_version = 2;
 constexpr std::string_view c_ownBegin = "BCNTKClassic";
 constexpr std::string_view c_ownEnd = "ECNTKClassic";
 
-// A training that goes on with a rate that is none would end at once, as one whose rate became too small, or spoil all.
+// Rejects an invalid learning rate. A resumed training would end at once, as if its rate were too small, or diverge.
 void RequireRate(const ByteReader& in, size_t position, double rate)
 {
     if (!std::isfinite(rate) || rate < 0)
         in.Damaged(position, "the learning rate, a finite number from 0", Concat(rate));
 }
 
-// Rate and criterion are doubles, except in float runs of the older form: the end mark tells.
+// Reads rate and criterion. They are doubles, except in float runs of the older format, which the position of the end
+// mark shows.
 void ReadRates(ByteReader& in, CheckpointInfo& info)
 {
     in.Expect("BLearnRate");
@@ -53,7 +54,7 @@ void ReadRates(ByteReader& in, CheckpointInfo& info)
 void ReadExtra(ByteReader& in, CheckpointInfo& info)
 {
     if (!in.Mark(c_ownBegin))
-        return; // written by the original
+        return; // written by CNTK v1.1
     const size_t count = in.Count("the number of entries", 2 + sizeof(uint64_t));
     for (size_t i = 0; i < count; i++)
     {
@@ -107,7 +108,7 @@ void WriteBlocks(ByteWriter& out, const BlockMomentumSection& blocks)
     out.WideText("EMACKP");
 }
 
-// The options are those of the config, and the models those of the model file.
+// Reads the section of BlockMomentumSGD. Its options are taken from the config and its models from the model file.
 void ReadBlocks(ByteReader& in, Checkpoint& checkpoint, DataType dataType, Device& device)
 {
     if (!in.Mark("BMACKP"))

@@ -1,4 +1,4 @@
-// Recognises checkpoints, DBN files, later formats and plain text by how they begin.
+// Recognises checkpoints, DBN files, later formats and plain text by their first bytes.
 #include "ComputationNetwork/Files/ForeignFiles.h"
 
 #include "Common/Error.h"
@@ -14,7 +14,7 @@ namespace cntk
 namespace
 {
 
-// "; give the model file 'out/m.dnn' beside it" for "out/m.dnn.ckp" and "out/m.dnn.2.ckp".
+// Suggests "; give the model file 'out/m.dnn' beside it" for "out/m.dnn.ckp" and "out/m.dnn.2.ckp".
 std::string ModelBeside(const std::string& path)
 {
     constexpr std::string_view ending = ".ckp";
@@ -24,7 +24,7 @@ std::string ModelBeside(const std::string& path)
     return Concat("; give the model file '", model, "'", FileExists(model) ? "" : " (which does not exist here)");
 }
 
-// The version of a checkpoint, 0 if the file is none.
+// Returns the version of a checkpoint, or 0 for other files.
 uint64_t CheckpointVersion(std::string_view content, const std::string& path)
 {
     ByteReader in(content, path, "checkpoint file");
@@ -36,7 +36,7 @@ uint64_t CheckpointVersion(std::string_view content, const std::string& path)
     return in.Mark("EVersion") && in.Mark("BCKP") ? version : 0;
 }
 
-// A protobuf message whose first dictionary entry is "version".
+// Recognises a protobuf message whose first dictionary entry is "version".
 bool IsLaterFormat(std::string_view content)
 {
     return content.size() > 16 && content[0] == 0x08 && content.substr(0, 64).find("version") != std::string_view::npos;

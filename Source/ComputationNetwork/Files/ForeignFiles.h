@@ -1,4 +1,4 @@
-// What a file is that was given as a model and is none: says so, and what to give instead.
+// Error messages for files that were given as a model but are none: the kind of file, and the file to give instead.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace cntk
 {
 
-// Always fails (Model). content: the file's bytes, which do not begin as a model does.
+// Always fails (Model). content: the file's bytes, which do not begin like a model.
 [[noreturn]] void FailNotAModel(std::string_view content, const std::string& path);
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// Dense and sparse matrices of files; values pass in slices.
+// Dense and sparse matrices of files. Values are read and written in slices.
 #include "ComputationNetwork/Files/MatrixSection.h"
 
 #include "Common/Error.h"
@@ -19,13 +19,13 @@ namespace
 {
 
 constexpr uint32_t c_rowMajor = 1; // bits of the format word of a sparse matrix
-// Sparse matrices become dense ones; what they take is not bounded by the bytes of the file.
+// Limit for sparse matrices, which become dense: their dense size is not bounded by the bytes of the file.
 constexpr uint64_t c_largestFromSparse = uint64_t(1) << 30;
 
-// Values pass between files and devices in slices, so that nothing holds a second copy of a large matrix.
+// Slices avoid a second copy of a large matrix between file and device.
 constexpr size_t c_sliceElements = size_t(1) << 18;
 
-// visit(first, count) for the slices of so many elements, in their order.
+// Calls visit(first, count) for consecutive slices of the elements.
 template <class Visit>
 void VisitSlices(size_t elements, Visit visit)
 {
@@ -33,12 +33,12 @@ void VisitSlices(size_t elements, Visit visit)
         visit(first, std::min(c_sliceElements, elements - first));
 }
 
-// Values of the file's type, at any position in memory -> a matrix of another (or the same) type.
+// Fills a matrix from unaligned values of the file's type, converting them if the types differ.
 template <class From, class To>
 void FillMatrix(Matrix& matrix, std::string_view bytes)
 {
     const size_t sliceElements = std::min(c_sliceElements, matrix.Elements());
-    std::vector<From> aligned(sliceElements); // as transfers may want it
+    std::vector<From> aligned(sliceElements); // aligned for the transfer to the device
     std::vector<To> converted(std::is_same_v<From, To> ? 0 : sliceElements);
     const auto fill = [&](size_t first, size_t count)
     {
@@ -95,8 +95,7 @@ Matrix ReadDense(ByteReader& in, DataType dataType, Device& device)
     return matrix;
 }
 
-// What follows the header of a sparse matrix: the major index is that of the columns, or of the rows where it is row
-// major.
+// Elements after the header of a sparse matrix. The major index counts columns, or rows if the matrix is row-major.
 struct SparseElements
 {
     uint64_t count = 0; // above 0
@@ -105,7 +104,7 @@ struct SparseElements
     uint64_t minorCount = 0;
 };
 
-// The word at this place of a list of 64-bit numbers.
+// Returns the element of a list of 64-bit numbers.
 uint64_t WordAt(std::string_view bytes, uint64_t index)
 {
     uint64_t value;
@@ -113,7 +112,7 @@ uint64_t WordAt(std::string_view bytes, uint64_t index)
     return value;
 }
 
-// store(major, minor, value)
+// Calls store(major, minor, value) for each element.
 template <class Store>
 void ReadElements(ByteReader& in, const SparseElements& elements, Store&& store)
 {
@@ -149,7 +148,7 @@ void ReadElements(ByteReader& in, const SparseElements& elements, Store&& store)
     }
 }
 
-// Only GPU builds of the original wrote these. Their header names the columns before the rows.
+// Reads a sparse matrix. Only GPU builds of CNTK v1.1 wrote these. Their header has the columns before the rows.
 Matrix ReadSparse(ByteReader& in, DataType dataType, Device& device)
 {
     in.Expect("BMAT");

@@ -7,8 +7,8 @@
 namespace cntk
 {
 
-// Made in this precision, whatever the file's; sparse matrices ('s') become dense. Sizes that do not fit into the bytes
-// left are damage (Model).
+// Reads a matrix into the given precision, independent of the file's. Sparse matrices ('s') become dense. Sizes that
+// exceed the remaining bytes are reported as damage (Model).
 Matrix ReadMatrix(ByteReader& in, DataType dataType, Device& device);
 void WriteMatrix(ByteWriter& out, const Matrix& matrix, DataType dataType);
 

@@ -1,4 +1,4 @@
-// The model file's fields in one function for both directions: archive.Field(x) reads or writes.
+// Reads and writes the model file's fields with one function for both directions: archive.Field(x).
 #pragma once
 
 #include "Math/Matrix.h"
@@ -12,8 +12,8 @@
 namespace cntk
 {
 
-// Little-endian, no padding. Reading checks every size against the bytes left before anything is allocated, and fails
-// (ErrorKind::Model) with file and byte position.
+// Little-endian, no padding. Reading checks every size against the remaining bytes before anything is allocated, and
+// fails (ErrorKind::Model) with file and byte position.
 class ModelArchive
 {
 public:
@@ -24,7 +24,7 @@ public:
     virtual uint64_t Version() const = 0;
     // True for files of version 1 and for the version-2 dialect of August 2015 (root mark "BCriteriaNodes").
     virtual bool IsOldDialect() const = 0;
-    // The precision in which the node's numbers stand in the file.
+    // Precision of the node's values in the file.
     virtual DataType ElementType() const = 0;
 
     virtual void Field(bool& value) = 0;
@@ -37,16 +37,16 @@ public:
     virtual void ElementField(double& value) = 0;  // stored in the node's precision
     virtual void WideText(std::string& value) = 0; // wstr
     virtual void Shape(TensorShape& shape, bool legacyAllowed = false) = 0;
-    // Loading: takes the size from the file; made in the network's precision, on its device.
+    // Takes the size from the file when loading. The matrix is created in the network's precision, on its device.
     virtual void MatrixField(Matrix& matrix) = 0;
-    virtual void List(std::vector<bool>& values) = 0; // never empty: the original cannot read that back
+    virtual void List(std::vector<bool>& values) = 0; // never empty: CNTK v1.1 cannot read an empty list back
     virtual void NarrowText(std::string& value) = 0;  // str
-    // True (and consumed) if the mark comes next; when writing, writes it.
+    // Returns true, and consumes the mark, if it comes next. When writing, writes the mark.
     virtual bool Mark(std::string_view mark) = 0;
-    // Loading: the next i32, left in place (fields that very old files lack). Writing: 0.
+    // Loading: returns the next i32 without consuming it (for fields that very old files lack). Writing: returns 0.
     virtual int32_t PeekInt32() = 0;
 
-    // Not a file but an outline (ModelFile.h): it lacks the values of parameters that are trained.
+    // True for an outline (ModelFile.h), which lacks the values of trained parameters.
     bool IsOutline() const { return m_isOutline; }
     void SetOutline(bool isOutline) { m_isOutline = isOutline; }
 

@@ -31,7 +31,7 @@ constexpr size_t c_smallestRecord = 4; // two texts: a lower bound for a count o
 struct GroupMark
 {
     NodeGroup group;
-    std::array<std::string_view, 2> begin; // the newer spelling first; the older one is accepted too
+    std::array<std::string_view, 2> begin; // the newer spelling first; the older one is also accepted
     std::array<std::string_view, 2> end;
 };
 constexpr std::array<GroupMark, c_nodeGroups> c_groupMarks = {{
@@ -42,7 +42,7 @@ constexpr std::array<GroupMark, c_nodeGroups> c_groupMarks = {{
     {NodeGroup::Output, {"BOutputNodes", ""}, {"EOutputNodes", ""}},
 }};
 
-// Names that old files use for types of today, beyond the aliases that scripts know too.
+// Type names of old files, in addition to the aliases that scripts may use.
 constexpr std::array<std::array<std::string_view, 2>, 9> c_oldTypeNames = {{
     {"ColumnElementTimes", "ElementTimes"},
     {"RowElementTimes", "ElementTimes"},
@@ -69,15 +69,14 @@ const NodeType& RequireType(const NodeRegistry& registry, const std::string& typ
     Fail(ErrorKind::Model, "unknown node type '", typeName, "'", DidYouMean(typeName, names));
 }
 
-// 16-bit text of a mark as it stands in the file, with its zero.
+// Returns a mark as in the file: 16-bit text with its terminating zero.
 std::string BytesOfMark(std::string_view mark)
 {
     const std::u16string wide = ToWide(mark);
     return std::string(reinterpret_cast<const char*>(wide.c_str()), 2 * (wide.size() + 1));
 }
 
-// Walks through a file; what becomes of its nodes is the caller's business.
-// Where a model is expected, an absent file is an error of the model, and a device (which may never end) none at all.
+// Reads the path of a model. A missing file is a Model error. A device, which may never end, is rejected.
 std::string RequireModelFile(const std::string& path)
 {
     std::string resolved = ResolveInputPath(path);
@@ -105,7 +104,7 @@ public:
     {
         ReadBeginning();
     }
-    // Of an outline.
+    // Reads an outline.
     ModelFileReader(std::string_view text, const std::string& path)
         : m_text(text), m_path(path), m_in(m_text, path, "model file"), m_isOutline(true)
     {
@@ -118,7 +117,7 @@ public:
     size_t NodeCount() const { return m_nodeCount; }
     const std::string& Path() const { return m_path; }
 
-    // The precision word of a record; before version 7 what the first matrix of the file says.
+    // Reads the precision word of a record. Before version 7, the first matrix of the file determines the precision.
     DataType ReadPrecision(DataType fallback)
     {
         if (m_version < 7)
@@ -134,7 +133,7 @@ public:
         return word == "float" ? DataType::Float32 : DataType::Float64;
     }
 
-    // Calls create(type name, node name) and lets the node it gives read its fields.
+    // Calls create(type name, node name) and lets the returned node read its fields.
     void ReadNodes(DataType dataType, Device& device,
                    const std::function<ComputationNodePtr(const std::string& type, const std::string& name)>& create)
     {
@@ -144,7 +143,7 @@ public:
         {
             archive.SetElementType(ReadPrecision(dataType));
             std::string typeName = m_in.WideText("the type of a node");
-            // A later program gave the name to another type.
+            // Later versions gave this name to another type.
             if (m_isOldDialect && EqualsIgnoreCase(typeName, "Reshape"))
                 typeName = "LegacyReshape";
             const std::string name = m_in.WideText("the name of a node");
@@ -179,8 +178,8 @@ private:
 
     bool Contains(std::string_view mark) const { return m_text.find(BytesOfMark(mark)) != std::string::npos; }
 
-    // Of version 2: parameters and inputs have their rows, which later are 0 in front of a shape. The marks alone do
-    // not tell: they got today's spelling before that.
+    // Returns true for files of version 2 whose parameters and inputs store their rows. Later files store 0 before a
+    // shape. The marks alone do not show this, because they changed to the present spelling earlier.
     bool StoresRows() const
     {
         for (const std::string_view type : {"LearnableParameter", "InputValue"})
@@ -268,7 +267,7 @@ void ReadGroups(ByteReader& in, ComputationNetwork& network)
     in.Expect("BRootNodes");
     const auto skipOldGroup = [&]
     {
-        // Which nodes need care with several sequences is no longer the user's to say.
+        // Ignored: the user no longer declares which nodes need care with several sequences.
         if (!in.Mark("BNodesReqMultiSeqHandling"))
             return;
         ReadNames(in);
@@ -280,7 +279,7 @@ void ReadGroups(ByteReader& in, ComputationNetwork& network)
             skipOldGroup();
         if (!MarkEither(in, mark.begin))
         {
-            // A group may be absent, but of that of the labels the original wants to see the end all the same.
+            // A group may be absent, but CNTK v1.1 requires the end mark of the label group.
             if (mark.group == NodeGroup::Label)
                 MarkEither(in, mark.end);
             continue;
@@ -297,7 +296,7 @@ void ReadGroups(ByteReader& in, ComputationNetwork& network)
     }
     if (in.Mark("BPairNodes"))
     {
-        // Which nodes other networks take values from is said by those who load both.
+        // Ignored: networks are paired by the code that loads both of them.
         for (const auto& [position, name] : ReadNames(in))
             if (!network.Find(name))
                 in.Damaged(position, "the name of a node of this file", Concat("'", name, "'"));
@@ -307,7 +306,8 @@ void ReadGroups(ByteReader& in, ComputationNetwork& network)
     in.Expect("ECN");
 }
 
-// The inputs whose dimensions a convolution or pooling looks at: up from its own inputs, to nodes that make vectors.
+// Returns the inputs whose dimensions a convolution or pooling reads, searching upwards from its inputs to nodes that
+// produce vectors.
 std::unordered_set<const ComputationNode*> InputsOfWindows(const ComputationNetwork& network)
 {
     const auto isOneOf = [](const ComputationNode& node, std::initializer_list<std::string_view> types)
@@ -328,9 +328,9 @@ std::unordered_set<const ComputationNode*> InputsOfWindows(const ComputationNetw
     return seen;
 }
 
-// In August 2015 only windows knew the dimensions of an image, to all other nodes it was a column; an input of n rows
-// was stored as an image of width 1, height n and one channel. As [1 x 1 x n] it would make n x n numbers of a sum with
-// a vector.
+// Turns inputs of August 2015 into vectors. At that time only windows knew the dimensions of an image; all other nodes
+// saw a column. An input of n rows was stored as an image of width 1, height n and one channel. As [1 x 1 x n], its sum
+// with a vector would have n x n values.
 void MakeVectorsOfOldInputs(const ComputationNetwork& network)
 {
     const std::unordered_set<const ComputationNode*> images = InputsOfWindows(network);
@@ -357,7 +357,7 @@ std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType da
 enum class Content
 {
     Model,
-    Outline // without the values of parameters that are trained
+    Outline // without the values of trained parameters
 };
 
 // path: for messages.
@@ -455,8 +455,8 @@ void ReloadParameters(ComputationNetwork& network, const std::string& path)
 {
     ModelFileReader file(path);
     const NodeRegistry& registry = network.Registry();
-    // Read aside first: a damaged file must not leave half of the parameters replaced, and the evaluator's views of the
-    // memory must stay valid.
+    // The file is read into separate nodes first. A damaged file must not replace only half of the parameters, and the
+    // evaluator's views of the memory must stay valid.
     std::vector<std::pair<std::shared_ptr<LearnableParameterNode>, ComputationNodePtr>> parameters;
     std::vector<std::pair<std::shared_ptr<BatchNormalizationNode>, ComputationNodePtr>> normalizations;
     file.ReadNodes(network.GetDataType(), network.GetDevice(),

@@ -10,23 +10,23 @@
 namespace cntk
 {
 
-// Fails (Model) saying what the file is when it is no model (a checkpoint, a DBN, a newer version, text) and what to
-// give instead. The element type of the network is the requested one where the file's records do not name theirs
-// (before version 7); a file of the other precision is converted. The network is validated.
+// Loads and validates a network. Fails (Model) if the file is no model, naming the kind of file (a checkpoint, a DBN, a
+// newer version, text) and the file to give instead. The network has the requested element type if the file's records
+// name none (before version 7). A file of the other precision is converted.
 std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
                                               std::shared_ptr<Device> device,
                                               const NodeRegistry& registry = NodeRegistry::Standard());
-// Whole or not at all (temporary name, fsync, rename).
+// Writes the file completely or not at all (temporary name, fsync, rename).
 void SaveModel(const ComputationNetwork& network, const std::string& path);
-// The same, but a file of the same bytes stays as it is, with its time; then false.
+// Like SaveModel, but leaves a file with the same bytes and its time unchanged, and returns false.
 bool SaveModelIfChanged(const ComputationNetwork& network, const std::string& path);
-// A model in memory, as its file but for the values of parameters that are trained (LearningRateMultiplier above 0),
-// most of a model's bytes: for those who look at names, types and shapes. LoadOutline gives zeros in their place. path:
+// A model in memory without the values of trained parameters (LearningRateMultiplier above 0), which are most of a
+// model's bytes. For callers that need only names, types and shapes. LoadOutline fills these values with zeros. path:
 // for messages.
 std::string OutlineOf(const ComputationNetwork& network);
 std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const std::string& path, DataType dataType,
                                                 std::shared_ptr<Device> device);
-// Takes the parameters' (and precomputed nodes') values from the file into the nodes of the same names.
+// Replaces the values of parameters and precomputed nodes by those of the nodes of the same names in the file.
 void ReloadParameters(ComputationNetwork& network, const std::string& path);
 
 } // namespace cntk

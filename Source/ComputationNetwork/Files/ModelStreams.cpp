@@ -1,4 +1,4 @@
-// Fields of nodes, read and written.
+// Reads and writes the fields of nodes.
 #include "ComputationNetwork/Files/ModelStreams.h"
 
 #include "Common/Error.h"
@@ -72,7 +72,7 @@ void ModelReader::Shape(TensorShape& shape, bool legacyAllowed)
     const auto first = m_in.Read<uint32_t>("the first dimension of a shape");
     if (legacyAllowed && first == 0)
     {
-        // u64 width, height, channels; rank and first dimension were the width.
+        // Rereads the shape as u64 width, height, channels. Rank and first dimension were the halves of the width.
         m_in.Seek(position);
         const auto width = m_in.Read<uint64_t>("the width of a shape");
         const auto height = m_in.Read<uint64_t>("the height of a shape");
@@ -182,7 +182,7 @@ void ModelWriter::NarrowText(std::string& value)
 
 void ModelWriter::Shape(TensorShape& shape, bool)
 {
-    // Readers always take a first dimension.
+    // Writes at least one dimension, because readers always take a first one.
     const TensorShape written = shape.Rank() > 0 ? shape : TensorShape{1};
     m_out.Write(uint32_t(written.Rank()));
     for (const size_t dim : written.Dims())

@@ -1,4 +1,4 @@
-// The two directions of the model archive: from a file's bytes, and to them.
+// The two directions of the model archive: reading from a file's bytes, and writing them.
 #pragma once
 
 #include "ComputationNetwork/Files/ByteStream.h"
@@ -15,7 +15,7 @@ namespace cntk
 class ModelReader final : public ModelArchive
 {
 public:
-    // dataType: of the matrices made, whatever the file's.
+    // dataType: precision of the created matrices, independent of the file's.
     ModelReader(ByteReader& in, uint64_t version, bool isOldDialect, DataType dataType, Device& device)
         : m_in(in), m_version(version), m_isOldDialect(isOldDialect), m_fileType(dataType), m_dataType(dataType),
           m_device(device)

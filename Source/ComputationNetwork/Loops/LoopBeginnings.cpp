@@ -1,4 +1,4 @@
-// The sum takes the place of the column beside those of the other steps, whose operand is any of the first ones.
+// The sum replaces the column next to those of the other steps. Its operand is any of the first columns.
 #include "ComputationNetwork/Loops/LoopBeginnings.h"
 
 #include "Math/Operations.h"
@@ -11,7 +11,7 @@ namespace cntk
 namespace
 {
 
-// Steps from the first one on, in the delay's direction.
+// Counts the steps from the first one on, in the delay's direction, in which all sequences begin.
 size_t StepsOfBeginning(const DelayNode& delay, size_t steps)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
-// Gradients of a loop's weights where all sequences begin: all columns that a weight is multiplied with are one and the
-// same there, the initial value, so that the gradients of these steps are summed before they go into the product.
+// Gradients of a loop's weights at the beginning of sequences. If all sequences begin at a step, a weight is multiplied
+// with the initial value in every column. The gradients of such steps are summed before the product.
 #pragma once
 
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
@@ -12,22 +12,23 @@
 namespace cntk
 {
 
-// Of a group of products that have one operand. For devices of host memory.
+// For the products of one group, which share an operand. Requires a device that computes in host memory.
 class LoopBeginnings
 {
 public:
-    // Products that would be left with fewer steps stay as they are. From as many on a parameter can be updated right
-    // behind its product with any number of threads (Ops::CanUpdateBehind): sums do not change which ones are.
+    // Products that would be left with fewer steps than this are not changed. With at least this many steps a parameter
+    // can be updated right after its product with any number of threads (Ops::CanUpdateBehind). Summing therefore never
+    // changes which parameters are updated there.
     static constexpr size_t c_leastSteps = 64;
 
-    // gradient: of all products, a column a sample of the minibatch. Some of the products of the list are gradients of
-    // the group's weights: they get fewer steps, and a column of the gradient holds the sum until Restore.
+    // Shortens those products of the list that compute gradients of the group's weights. Until Restore, one column of
+    // the gradient holds the sum of the omitted steps. gradient: of all products, a column per sample of the minibatch.
     void Sum(const DelayNode& operand, const MatrixView& gradient, std::span<Product> products);
     void Restore();
 
 private:
     Buffer m_memory;
-    MatrixView m_place, m_saved; // the column that has the sum, and what was there; no data: none
+    MatrixView m_place, m_saved; // the column of the sum and its original content; no data: none
 };
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// Turns nodes' passes into links: pointers and distances of columns, and which results need no memory.
+// Turns nodes' passes into fused operations: pointers and column distances, and which results need no memory.
 #include "ComputationNetwork/Loops/LoopChain.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool IsOfStep(const ElementwisePass::Operand& operand, const LoopMemory& memory)
     return operand.isGradient ? memory.IsGradientOfStep(operand.node) : memory.IsValueOfStep(operand.node);
 }
 
-// Whether the place is another one than before.
+// Binds the place and returns true if it changed.
 bool BindPlace(ElementwiseLink::Place& place, const ElementwisePass::Operand& operand)
 {
     const MatrixView view = operand.isGradient ? operand.node->Gradient() : operand.node->Value();
@@ -26,7 +26,7 @@ bool BindPlace(ElementwiseLink::Place& place, const ElementwisePass::Operand& op
     return isOther;
 }
 
-// visit(place, whether what it held before counts), in the order in which places are read and written.
+// Calls visit(place, true if its previous content is used) in the order in which places are read and written.
 template <class Link, class Visit>
 void ForEachPlace(Link& link, Visit&& visit)
 {
@@ -79,8 +79,8 @@ bool LoopChain::BindPlaces()
     return isOther;
 }
 
-// What has the columns of one step is looked at by chains alone, and by products that write it. So a chain's temporary
-// is what no other chain knows, and what it writes before it reads.
+// Buffers that hold one step's columns are read only by chains, and written by chains or products. A buffer is
+// therefore a temporary of this chain if no other chain uses it and the chain writes it before reading it.
 void LoopChain::Bind(std::span<const std::unique_ptr<LoopChain>> chains)
 {
     bool isOther = false;
@@ -88,7 +88,7 @@ void LoopChain::Bind(std::span<const std::unique_ptr<LoopChain>> chains)
         isOther = chain->BindPlaces() || isOther;
     if (!isOther)
         return;
-    std::unordered_map<const void*, const LoopChain*> owners; // null: none
+    std::unordered_map<const void*, const LoopChain*> owners; // null: no single owner
     for (const auto& chain : chains)
         for (const ElementwiseLink& link : chain->m_chain.links)
             ForEachPlace(link,
@@ -115,7 +115,7 @@ void LoopChain::NumberTemporaries(const std::unordered_set<const void*>& own)
     std::unordered_map<const void*, size_t> lastLinks;
     for (size_t i = 0; i < links.size(); i++)
         ForEachPlace(links[i], [&](const ElementwiseLink::Place& place, bool) { lastLinks[place.data] = i; });
-    std::unordered_map<const void*, int> numbers; // of all memory that was seen
+    std::unordered_map<const void*, int> numbers; // of all memory seen so far
     std::vector<bool> isTaken;
     for (size_t i = 0; i < links.size(); i++)
     {

@@ -1,4 +1,4 @@
-// Element-wise passes of nodes of a recurrent loop that follow one another: a time step runs them as one.
+// Consecutive element-wise nodes of a recurrent loop, fused into one operation per time step.
 #pragma once
 
 #include "ComputationNetwork/Loops/LoopMemory.h"
@@ -16,11 +16,11 @@ namespace cntk
 class LoopChain
 {
 public:
-    // False, and nothing is added, where the pass is over other rows than those before it.
+    // Adds a pass. Returns false, and adds nothing, if its rows differ from those of the passes before it.
     bool Add(const ElementwisePass& pass, bool overwrites, const LoopMemory& memory);
-    // Whether a value is one that the chain computes.
+    // Returns true if the chain computes this value.
     bool Computes(const ComputationNode* node) const;
-    // Those of one direction, once a minibatch, when the memory of all nodes is bound.
+    // Binds the chains of one direction. Call once a minibatch, when the memory of all nodes is bound.
     static void Bind(std::span<const std::unique_ptr<LoopChain>> chains);
     void Run(size_t firstColumn, size_t columns, size_t firstSequence) const
     {

@@ -1,4 +1,4 @@
-// Finds what a loop passes on and who, outside, has no other gradient.
+// Finds gradients that a loop passes on, and the outside nodes that receive no other gradient.
 #include "ComputationNetwork/Loops/LoopGradients.h"
 
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
@@ -22,7 +22,7 @@ bool IsCopy(const BackwardCall& call)
     return pass && pass->op == ElementwiseOp::Copy && pass->factor == 1;
 }
 
-// How often nodes that have a gradient read each node.
+// Counts how often nodes with a gradient read each node.
 std::unordered_map<const ComputationNode*, size_t> CountReaders(const EvaluationPlan& plan)
 {
     std::unordered_map<const ComputationNode*, size_t> counts;
@@ -36,8 +36,8 @@ std::unordered_map<const ComputationNode*, size_t> CountReaders(const Evaluation
 
 using PlainNodes = std::unordered_map<const ComputationNode*, ComputationNode*>;
 
-// Nodes that are computed for the whole minibatch, alone, with their bias or once for each word, and whose gradients
-// may be rows of a larger matrix.
+// Finds nodes that are computed for the whole minibatch, separately, with their bias or once for each word, and whose
+// gradients may be rows of a larger matrix.
 PlainNodes FindPlain(const EvaluationPlan& plan)
 {
     PlainNodes plain;
@@ -49,8 +49,8 @@ PlainNodes FindPlain(const EvaluationPlan& plan)
     return plain;
 }
 
-// To nodes that share the memory of one gradient: those that share it by the plan. Whether all are plain, and nobody
-// wants them.
+// Appends the nodes that share these nodes' gradient by the memory plan. Returns true if all of them are plain and none
+// is wanted elsewhere.
 bool AppendAliases(const MemoryPlan& memory, const PlainNodes& plain, const LoopMemory::NodeSet& wanted,
                    std::vector<ComputationNode*>& nodes)
 {
@@ -75,7 +75,7 @@ void LoopGradients::Find(std::span<BackwardCall> callsAfter, const EvaluationPla
 {
     const auto readers = CountReaders(plan);
     const auto plain = FindPlain(plan);
-    NodeSet owners; // that pass their gradient on already
+    NodeSet owners; // nodes that already pass their gradient on
     for (BackwardCall& call : callsAfter)
     {
         const ComputationNode* const owner = loop.OwnerOfGradient(call.node);
@@ -113,13 +113,13 @@ void LoopGradients::AppendBound(BoundMemory::Elsewhere& bound) const
             bound.insert({other, Life::What::Gradient});
 }
 
-// The gradients stay, and the operand's value is there for the last of those who read it.
+// Lists products: the gradients are kept, and the operand's value lives until its last reader.
 void LoopGradients::ListProducts(std::span<BackwardCall> calls) const
 {
     NodeSet outside;
     for (const Shared& shared : m_shared)
         outside.insert(shared.others.begin(), shared.others.end());
-    std::unordered_map<const ComputationNode*, size_t> contributions; // to parameters
+    std::unordered_map<const ComputationNode*, size_t> contributions; // to each parameter
     for (const BackwardCall& call : calls)
         contributions[call.input]++;
     std::unordered_map<const ComputationNode*, std::vector<BackwardCall*>> ofOperand;

@@ -1,4 +1,5 @@
-// Finds values and gradients of a recurrent loop that one time step alone looks at, and gradients that are the same.
+// Finds values and gradients of a recurrent loop that are read only within their time step, and gradients that are
+// equal.
 #include "ComputationNetwork/Loops/LoopMemory.h"
 
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
@@ -32,13 +33,13 @@ LoopMemory::LoopMemory(const EvaluationPlan& plan, const NodeSet& members, const
 {
 }
 
-// A node that is computed by an element-wise pass over its own time step.
+// Returns true for a node that is an element-wise pass over its own time step.
 bool LoopMemory::IsPass(const ComputationNode* node) const
 {
     return m_members.contains(node) && !node->Type().traits.isDelay && ForwardPassOf(*node).has_value();
 }
 
-// By element-wise passes.
+// Returns true if only element-wise passes read the node.
 bool LoopMemory::IsReadInStepsAlone(const ComputationNode* node) const
 {
     const auto found = m_consumers.find(node);
@@ -99,7 +100,7 @@ bool LoopMemory::IsPassedOn(const EvaluationProgram::BackwardCall& call) const
     return found != m_passedOn.end() && found->second == call.node;
 }
 
-// Whether all who read the gradient, and all who add to it, do so column by column.
+// Returns true if all nodes that read the gradient or add to it do so column by column.
 bool LoopMemory::MayBeRows(const ComputationNode* root, const Shared& shared, const NodeSet& merged) const
 {
     const auto adds = [&](const ComputationNode* consumer)
@@ -131,7 +132,7 @@ void LoopMemory::PassOn(const EvaluationProgram::BackwardCall& call, const NodeS
         shared = {const_cast<ComputationNode*>(root), {}};
     if (merged.contains(call.input))
     {
-        // Rows of one matrix cannot be those of two products.
+        // Rows of one matrix cannot be rows of two products.
         if (merged.contains(shared.owner) || !MayBeRows(root, shared, merged))
             return;
         shared.others.push_back(shared.owner);
@@ -150,7 +151,7 @@ void LoopMemory::FindGradientsOfStep(const NodeSet& replaced, const NodeSet& mer
     NodeSet seenByAll;
     for (const EvaluationProgram::BackwardCall& call : callsAfter)
         seenByAll.insert(call.node);
-    // Of nodes that share a gradient all must be of the step.
+    // Nodes that share a gradient must all belong to the step.
     const auto isOfStep = [&](const ComputationNode* node)
     { return IsPass(node) && !merged.contains(node) && !seenByAll.contains(node) && IsReadInStepsAlone(node); };
     for (const ComputationNode* node : replaced)

@@ -1,5 +1,6 @@
-// What of a recurrent loop need not be written to memory for the whole minibatch: values and gradients that only their
-// own time step looks at, of which one step's columns stay in the cache, and gradients that are those of another node.
+// Values and gradients of a recurrent loop that need no memory for the whole minibatch. Some are read only within their
+// own time step and need only one step's columns, which stay in the cache. Some gradients share the memory of another
+// node's.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
@@ -17,11 +18,11 @@
 namespace cntk
 {
 
-// Whether the node takes its gradient column by column, so that it may be rows of a larger matrix: other types of nodes
-// may take it for one piece of memory.
+// Returns true if the node reads its gradient column by column, so that the gradient may be some rows of a larger
+// matrix. Other node types may require contiguous memory.
 bool ReadsGradientByColumns(const ComputationNode& node);
 
-// Of one loop of a plan. Delays are not asked about: other time steps look at them.
+// The memory of one loop of a plan. Delays are never included, because other time steps read them.
 class LoopMemory
 {
 public:
@@ -30,26 +31,28 @@ public:
 
     LoopMemory(const EvaluationPlan& plan, const NodeSet& members, const Consumers& consumers, const NodeSet& wanted);
 
-    // Values that element-wise passes alone write and read.
+    // Finds values that only element-wise passes write and read.
     void FindValuesOfStep(std::span<const ComputationNodePtr> nodes);
-    // The same for merged products, whose memory is somebody else's. False: at least one of them is read otherwise.
+    // Does the same for merged products, whose memory another class owns. Returns false if at least one of them has
+    // another reader.
     bool AddMergedValues(std::span<ComputationNode* const> products);
 
-    // Calls inside of the loop that pass a gradient on to a node that nobody else reads: the two are one. merged:
-    // products whose gradient is rows of a larger matrix.
+    // PassOn lets the node and the input of a call inside the loop share one gradient, if the call passes it on and the
+    // input has no other reader. IsPassedOn finds such calls. merged: products whose gradient is rows of a larger
+    // matrix.
     bool IsPassedOn(const EvaluationProgram::BackwardCall& call) const;
     void PassOn(const EvaluationProgram::BackwardCall& call, const NodeSet& merged);
     bool IsShared(const ComputationNode* node) const { return m_passedOn.contains(node); }
-    // Whose gradient's memory is that of the node's; the node itself where it shares none.
+    // Returns the node that owns the memory of this node's gradient: the node itself if it shares none.
     const ComputationNode* OwnerOfGradient(const ComputationNode* node) const;
-    // replaced: gradients that the first contribution of a step sets. callsAfter: those that see all steps.
+    // replaced: gradients that the first contribution of a step overwrites. callsAfter: calls that read all steps.
     void FindGradientsOfStep(const NodeSet& replaced, const NodeSet& merged,
                              std::span<const EvaluationProgram::BackwardCall> callsAfter);
 
     bool IsValueOfStep(const ComputationNode* node) const { return m_values.contains(node); }
     bool IsGradientOfStep(const ComputationNode* node) const { return m_gradients.contains(node); }
 
-    // After all other memory of the nodes is bound.
+    // Call after all other memory of the nodes is bound.
     void Bind(size_t sequences);
     void Unbind();
     size_t Bytes() const;
@@ -62,7 +65,7 @@ private:
         MemoryPlan::Life::What what = MemoryPlan::Life::What::Value;
         Buffer buffer;
     };
-    // Nodes with one gradient, and who has its memory.
+    // Nodes that share one gradient, and the owner of its memory.
     struct Shared
     {
         ComputationNode* owner = nullptr;
@@ -81,7 +84,7 @@ private:
     NodeSet m_values;
     NodeSet m_gradients;
     std::unordered_map<const ComputationNode*, const ComputationNode*> m_passedOn; // input of the call -> its node
-    std::unordered_map<const ComputationNode*, Shared> m_shared;                   // by the first node that passes on
+    std::unordered_map<const ComputationNode*, Shared> m_shared; // by the first node that passes it on
     std::vector<OfStep> m_ofStep;
 };
 

@@ -22,15 +22,15 @@ constexpr size_t RoundUp(size_t value, size_t multiple)
     return (value + multiple - 1) / multiple * multiple;
 }
 
-// Columns that begin at multiples of the former bytes share a few places of a first-level cache: products could not
-// read them as they lie.
+// Returns the column stride. Columns whose distance is a multiple of c_clashingBytes map to a few places of the
+// first-level cache, so that products would be slow without copying them.
 size_t StrideOf(size_t rows, DataType type)
 {
     constexpr size_t c_clashingBytes = 4096;
     return rows * SizeOf(type) % c_clashingBytes == 0 ? rows + c_lineBytes / SizeOf(type) : rows;
 }
 
-// stride 0: as many as rows
+// Creates a view of the buffer. stride 0: equal to rows.
 MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, size_t columns, size_t stride = 0)
 {
     MatrixView view;
@@ -110,7 +110,7 @@ LoopMerges::Group* LoopMerges::GroupOf(const ComputationNode* node) const
     return found == m_groupOf.end() ? nullptr : found->second;
 }
 
-// A parameter's matrix times a column a sample of the loop; the product's memory need not be in one piece.
+// Returns true for a parameter matrix times one column per sample of the loop. Its memory need not be contiguous.
 bool LoopMerges::IsPlainProduct(const ComputationNode& node) const
 {
     if (node.TypeName() != "Times" || node.InputCount() != 2)

@@ -1,6 +1,5 @@
 // Nodes of a recurrent loop that are computed as one: delays of one node by the same step, and products that share an
-// operand (the gates of an LSTM, each written with a delay of its own), which are one product with their weights one
-// above another.
+// operand. An LSTM's gates, each with its own delay, become one product with stacked weights.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
@@ -19,38 +18,38 @@
 namespace cntk
 {
 
-// What the node is, if it is a delay of dense values; else null.
+// Returns the node if it is a delay of dense values; else null.
 DelayNode* DelayOf(ComputationNode* node);
 
-// Of one loop of a plan. The memory of these nodes is its own: their lives are those of the whole loop, forward and
-// backward.
+// The merged nodes of one loop of a plan. They have their own memory, because they live as long as the whole loop,
+// forward and backward.
 class LoopMerges
 {
 public:
     using NodeSet = LoopMemory::NodeSet;
 
-    // Times(W1, x), Times(W2, x), ...; often one alone
+    // Products that share an operand: Times(W1, x), Times(W2, x), ... Often only one.
     struct Group
     {
         ComputationNode* operand = nullptr;
-        const DelayNode* delay = nullptr; // what the operand is, if it is one
+        const DelayNode* delay = nullptr; // the operand, if it is a delay
         std::vector<ComputationNode*> products;
-        size_t outputs = 0; // of all products
+        size_t outputs = 0; // rows of all products
         Buffer value;
         Buffer gradient;
-        Buffer stacked; // weights of several products, [outputs x inner], where the device keeps no panels of them
-        std::vector<MatrixView> parts; // all weights, one above another: their own memory, or the stacked one
+        Buffer stacked; // weights of several products, [outputs x inner], on devices that do not pack them
+        std::vector<MatrixView> parts; // all weights, stacked: their own memory, or the stacked copy
         PackedOperand weights;
         PackedOperand transposedWeights;
         MatrixView valueView, gradientView, stackedView;
-        bool isPacked = false; // the weights, in this pass
-        bool isOfStep = false; // the value: one time step's alone
-        bool isZeroed = true;  // the gradient, before the first time step
+        bool isPacked = false; // the weights are packed in this pass
+        bool isOfStep = false; // the value holds one time step only
+        bool isZeroed = true;  // the gradient is zeroed before the first time step
         LoopBeginnings beginnings;
     };
 
-    // members: the loop's nodes. consumers: of each of them. wanted: nodes whose values others read; they keep their
-    // memory. All live longer than this.
+    // members: the loop's nodes. consumers: those of each member. wanted: nodes whose values are read elsewhere; they
+    // keep their memory. All arguments must outlive this object.
     LoopMerges(const EvaluationPlan& plan, const NodeSet& members, const LoopMemory::Consumers& consumers,
                const NodeSet& wanted)
         : m_plan(plan), m_members(members), m_consumers(consumers), m_wanted(wanted)
@@ -58,30 +57,30 @@ public:
     }
     void Find(const PlanStep& loop);
 
-    // Of equal delays the first one, whose memory the others have; of all other nodes the node itself.
+    // Returns the first one of equal delays, whose memory the others share; for any other node the node itself.
     ComputationNode* FirstTwin(ComputationNode* node) const;
     bool IsLaterTwin(const ComputationNode* node) const { return m_firstTwins.contains(node); }
-    Group* GroupOf(const ComputationNode* node) const; // null: it is no such product
+    Group* GroupOf(const ComputationNode* node) const; // null: not a merged product
     std::span<const std::unique_ptr<Group>> Groups() const { return m_groups; }
     const NodeSet& Products() const { return m_products; } // of all groups
 
-    // After the evaluator bound the memory of all other nodes. panels: memory for packed weights, which both directions
-    // and all loops share.
+    // Binds memory after the evaluator bound that of all other nodes. panels: memory for packed weights, shared by both
+    // directions and all loops.
     void Bind(const MBLayout& layout, Buffer& panels);
     void Unbind();
-    // What of the nodes Bind gives memory to.
+    // Appends the values and gradients that Bind binds.
     void AppendBound(BoundMemory::Elsewhere& bound) const;
     size_t Bytes() const; // without the panels
 
 private:
-    // The others have the memory of the first.
+    // Equal delays, which share the memory of the first one.
     struct Twins
     {
         std::vector<ComputationNode*> delays;
         Buffer value;
         Buffer gradient;
     };
-    // Bytes of the panels of the groups so far.
+    // Bytes of the packed weights of the groups found.
     struct PanelBytes
     {
         size_t forward = 0;
@@ -100,7 +99,7 @@ private:
     const LoopMemory::Consumers& m_consumers;
     const NodeSet& m_wanted;
     NodeSet m_products;
-    std::unordered_map<const ComputationNode*, ComputationNode*> m_firstTwins; // of the others
+    std::unordered_map<const ComputationNode*, ComputationNode*> m_firstTwins; // of the later ones
     std::unordered_map<const ComputationNode*, Group*> m_groupOf;
     std::vector<Twins> m_twins;
     std::vector<std::unique_ptr<Group>> m_groups;

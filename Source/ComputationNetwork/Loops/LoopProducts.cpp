@@ -1,4 +1,4 @@
-// Plans what a loop does in each time step, and runs the time steps.
+// Plans the actions of a loop's time step, and runs the time steps.
 #include "ComputationNetwork/Loops/LoopProducts.h"
 
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
@@ -14,8 +14,8 @@ namespace cntk
 namespace
 {
 
-// Sequences from which on a thread of its own is worth it to them: a product of fewer columns keeps too few registers
-// busy, and each thread reads all of the weights.
+// Number of sequences that make a thread of their own worthwhile. A product of fewer columns uses too few registers,
+// and each thread reads all of the weights.
 constexpr size_t c_sequencesApart = 12;
 
 } // namespace
@@ -43,7 +43,7 @@ LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, con
 
 void LoopProducts::PlanForward(const PlanStep& loop)
 {
-    LoopChain* chain = nullptr; // that the next pass can join
+    LoopChain* chain = nullptr; // the chain that the next pass can join
     for (const ComputationNodePtr& node : loop.nodes)
     {
         Group* group = m_merges.GroupOf(node.get());
@@ -56,7 +56,8 @@ void LoopProducts::PlanForward(const PlanStep& loop)
         {
             const Action action{.node = node.get(), .delay = DelayOf(node.get()), .group = group};
             m_canForwardApart = m_canForwardApart && (group != nullptr || action.delay != nullptr);
-            // Before the chain, which can go on then, where it reads nothing of it: delays read other time steps.
+            // An action that reads nothing of the chain is inserted before it, so that the chain can continue. Delays
+            // read other time steps.
             const bool isBefore = chain != nullptr && (action.delay != nullptr || !ReadsFrom(action, *chain));
             m_forward.insert(isBefore ? m_forward.end() - 1 : m_forward.end(), action);
             if (!isBefore)
@@ -105,8 +106,8 @@ void LoopProducts::AppendBound(BoundMemory::Elsewhere& bound) const
 
 // ---- time steps ----
 
-// Into how many blocks of sequences the threads share out the loop; each then goes through all time steps without
-// waiting for the others.
+// Returns the number of blocks of sequences into which threads divide the loop. Each block runs through all time steps
+// without waiting for the others.
 size_t LoopProducts::BlocksApart() const
 {
     const size_t threads = Ops::ThreadsApart(m_device);
@@ -148,7 +149,7 @@ void LoopProducts::BeginForward(int direction)
                 Ops::Copy(weights, group->stackedView.Rows(row, weights.rows));
             row += weights.rows;
         }
-        // Where the first product has one column it is made while its weights are packed.
+        // If the first product has a single column, it is computed while its weights are packed.
         group->isPacked = isApart || m_layout->TimeSteps() == 0 || !IsRepeated(*group, first);
         if (group->isPacked)
             group->weights.Pack(group->parts, Ops::Transpose::No);
@@ -171,7 +172,7 @@ void LoopProducts::RunForward(const Part& part) const
     }
 }
 
-// Whether all sequences begin: one column of a product is then that of all.
+// Returns true if all sequences begin at this step: all columns of a product are then equal.
 bool LoopProducts::IsRepeated(const Group& group, size_t time) const
 {
     return group.delay != nullptr && m_device.IsHostMemory() && group.delay->SourceOfStep(time) == DelayNode::c_initial;
@@ -213,7 +214,7 @@ void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> 
         Group* group = m_merges.GroupOf(call.node);
         if (group == nullptr || call.inputIndex != 1)
             m_backward.push_back({.node = call.node, .input = call.inputIndex});
-        else if (group->products.front() == call.node) // the last of them in this direction
+        else if (group->products.front() == call.node) // the last one in this direction
             m_backward.push_back({.node = call.node, .input = call.inputIndex, .group = group});
     }
     FindFirstContributions(zeroed);
@@ -234,14 +235,14 @@ void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> 
     ChainBackward();
 }
 
-// Gradients that only this time step adds to need no zeros where the first who does can replace instead.
+// Finds gradients that only this time step adds to. They need no zeros if the first contribution can overwrite them.
 void LoopProducts::FindFirstContributions(std::span<ComputationNode* const> zeroed)
 {
-    NodeSet open; // nothing was added yet
+    NodeSet open; // without a contribution so far
     for (const ComputationNode* node : zeroed)
         if (!m_merges.IsLaterTwin(node) && !m_memory.IsShared(node))
             open.insert(node);
-    for (const BackwardAction& action : m_backward) // what a delay adds belongs to another time step
+    for (const BackwardAction& action : m_backward) // a delay adds to another time step
         if (dynamic_cast<const DelayNode*>(action.node) != nullptr)
             open.erase(m_merges.FirstTwin(action.node->Input(action.input).get()));
     for (const BackwardAction& action : m_backward)
@@ -259,7 +260,7 @@ bool LoopProducts::IsFirst(const BackwardAction& action) const
            found->second == std::pair<const ComputationNode*, size_t>(action.node, action.input);
 }
 
-// Calls that are element-wise passes and follow one another become one action.
+// Turns consecutive calls that are element-wise passes into one action.
 void LoopProducts::ChainBackward()
 {
     std::vector<BackwardAction> actions;
@@ -301,7 +302,7 @@ void LoopProducts::BeginBackward()
     LoopChain::Bind(m_backwardChains);
 }
 
-// Of the operand at the time: what a delay does not pass on nobody reads.
+// Returns true if the gradient of the operand at this time is read. Gradients that a delay does not pass on are not.
 bool LoopProducts::IsGradientRead(const BackwardAction& action, size_t time)
 {
     return action.delay == nullptr || action.delay->PassesGradient(time);

@@ -1,7 +1,7 @@
-// What a recurrent loop computes in one go instead of node by node: delays that are equal are one, products that share
-// an operand (the gates of an LSTM) are one product with their weights stacked, and element-wise nodes that follow one
-// another are one pass. Weights are stacked, and packed for the products of either direction, once a minibatch instead
-// of being rearranged at each time step.
+// The parts of a recurrent loop that are computed together instead of node by node. Equal delays are one node, products
+// that share an operand (the gates of an LSTM) are one product with stacked weights, and consecutive element-wise nodes
+// are one fused operation. Weights are stacked, and packed for the products of either direction, once a minibatch
+// instead of at each time step.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
@@ -22,34 +22,34 @@
 namespace cntk
 {
 
-// Of one loop of a plan. The memory of merged nodes is its own: their lives are those of the whole loop, forward and
-// backward.
+// The products of one loop of a plan. Merged nodes have their own memory, because they live as long as the whole loop,
+// forward and backward.
 class LoopProducts
 {
 public:
     using NodeSet = LoopMemory::NodeSet;
-    // wanted: nodes whose values others read; they keep their memory. panels: memory for packed weights, which all
-    // loops share, and both directions of one; what is there is not needed outside of Forward and Backward.
+    // wanted: nodes whose values are read elsewhere; they keep their memory. panels: memory for packed weights, shared
+    // by all loops and both directions. Its content is needed only during Forward and Backward.
     LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted, Buffer& panels);
 
-    // After the evaluator bound the nodes' memory.
+    // Call after the evaluator bound the nodes' memory.
     void Bind();
     void Unbind();
     size_t Bytes() const { return m_merges.Bytes() + m_memory.Bytes(); } // without the panels
-    // What of the nodes Bind gives memory to. After SetBackward.
+    // Appends the values and gradients that Bind binds. Call after SetBackward.
     void AppendBound(BoundMemory::Elsewhere& bound) const;
 
-    // All nodes of the loop, in order, time step by time step: forwards in time with direction +1.
+    // Computes all nodes of the loop, in order, one time step after another: forwards in time with direction +1.
     void Forward(int direction);
 
-    // The calls of the backward pass inside the loop, of which merged ones are left out, and the gradients to zero.
-    // callsAfter: those that follow, for the whole minibatch; those that have nothing to do are marked.
+    // Takes over the backward calls inside the loop, without the merged ones, and the gradients to zero. callsAfter:
+    // the later calls for the whole minibatch; those that become unnecessary are marked.
     void SetBackward(std::span<const EvaluationProgram::BackwardCall> calls, std::span<ComputationNode* const> zeroed,
                      std::span<EvaluationProgram::BackwardCall> callsAfter, const MemoryPlan& memory);
     // The whole backward pass.
     void ListProducts(std::span<EvaluationProgram::BackwardCall> calls) const { m_gradients.ListProducts(calls); }
     void Backward(int direction);
-    // Around the products of those calls that follow.
+    // Call SumBeginnings before, and RestoreGradients after, the products of the later calls.
     void SumBeginnings(std::span<Product> products);
     void RestoreGradients();
 
@@ -64,18 +64,18 @@ private:
     };
     using Group = LoopMerges::Group;
 
-    // One of: a node, a group in the place of its first product, element-wise passes of several nodes.
+    // One of: a node, a group in place of its first product, a fused chain of several nodes.
     struct Action
     {
         ComputationNode* node = nullptr;
-        DelayNode* delay = nullptr; // what the node is, if it is one
+        DelayNode* delay = nullptr; // the node, if it is a delay
         Group* group = nullptr;
         LoopChain* chain = nullptr;
     };
     struct BackwardAction
     {
         ComputationNode* node = nullptr;
-        DelayNode* delay = nullptr; // what the node is, or the group's operand
+        DelayNode* delay = nullptr; // the node or the group's operand, if it is a delay
         size_t input = 0;
         Group* group = nullptr;
         bool overwrites = false; // of the group: nothing was added to the operand's gradient before
@@ -111,13 +111,13 @@ private:
     Device& m_device;
     std::vector<Action> m_forward;
     std::vector<BackwardAction> m_backward;
-    // Every action works on the columns of each sequence alone.
+    // True if every action works on the columns of each sequence independently.
     bool m_canForwardApart = true;
     bool m_canBackwardApart = true;
     std::vector<ComputationNode*> m_zeroed;
     std::vector<std::unique_ptr<LoopChain>> m_forwardChains;
     std::vector<std::unique_ptr<LoopChain>> m_backwardChains;
-    // Of gradients that no earlier time step adds to: the call whose contribution replaces what is there.
+    // Gradients that no earlier time step adds to: the call whose contribution overwrites the gradient.
     std::unordered_map<const ComputationNode*, std::pair<const ComputationNode*, size_t>> m_firstContributions;
 };
 

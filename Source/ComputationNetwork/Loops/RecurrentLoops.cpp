@@ -1,4 +1,4 @@
-// Finds the loops of a network and says what is wrong with those that cannot run.
+// Finds the loops of a network and the faults of loops that cannot run.
 #include "ComputationNetwork/Loops/RecurrentLoops.h"
 
 #include "Common/Error.h"
@@ -40,7 +40,7 @@ std::string Quoted(const ComputationNode& node)
     return "'" + node.Name() + "' (" + node.TypeName() + ")";
 }
 
-// One depth-first walk yields the order of evaluation and the loops.
+// Finds the order of evaluation and the loops in one depth-first walk.
 class LoopFinder
 {
 public:
@@ -51,14 +51,14 @@ public:
                 Walk(root);
     }
 
-    // Strongly connected components, inputs before consumers; the nodes of each in depth-first order.
+    // Returns the strongly connected components, inputs before consumers, and the nodes of each in depth-first order.
     std::vector<std::vector<ComputationNodePtr>> TakeComponents() { return std::move(m_components); }
 
 private:
     struct Mark
     {
         size_t index;    // in order of discovery
-        size_t lowest;   // lowest index reachable within the component, as far as known
+        size_t lowest;   // lowest index known to be reachable within the component
         size_t finished; // in order of completion
         bool isOpen;     // its component is not complete
     };
@@ -86,7 +86,7 @@ private:
             if (top.node->ReadsInputs() && top.nextInput < top.node->InputCount())
             {
                 const ComputationNodePtr& input = top.node->Input(top.nextInput++);
-                if (!input) // of a network that is being edited
+                if (!input) // the network is being edited
                     continue;
                 const auto known = m_marks.find(input.get());
                 if (known == m_marks.end())
@@ -127,7 +127,7 @@ private:
     std::vector<std::vector<ComputationNodePtr>> m_components;
 };
 
-// The order of one time step: a walk that does not pass through delay nodes.
+// Finds the order of one time step: a walk that does not pass through delay nodes.
 class StepWalk
 {
 public:
@@ -137,7 +137,7 @@ public:
             m_members.insert(node.get());
     }
 
-    // Appends the node and what it needs within the step, where they are not there yet.
+    // Appends the node and those that it depends on within the step, unless they are already listed.
     void Visit(const ComputationNodePtr& start)
     {
         Open(start);
@@ -159,7 +159,7 @@ public:
     std::vector<ComputationNodePtr> TakeOrder() { return std::move(m_order); }
 
 private:
-    // False where the node was visited before.
+    // Returns false if the node was visited before.
     bool Open(const ComputationNodePtr& node)
     {
         const bool isNew = m_isFinished.emplace(node.get(), false).second;
@@ -167,7 +167,7 @@ private:
             m_stack.emplace_back(node, 0);
         return isNew;
     }
-    // The nodes that are open from this one on are a cycle.
+    // Fails: the open nodes from this one on are a cycle without a delay.
     [[noreturn]] void FailWithoutDelay(const ComputationNodePtr& first) const
     {
         auto open =
@@ -180,12 +180,12 @@ private:
     }
 
     std::unordered_set<const ComputationNode*> m_members;
-    std::unordered_map<const ComputationNode*, bool> m_isFinished; // of those that were opened
-    std::vector<std::pair<ComputationNodePtr, size_t>> m_stack;    // and the next input of each
+    std::unordered_map<const ComputationNode*, bool> m_isFinished; // of the opened nodes
+    std::vector<std::pair<ComputationNodePtr, size_t>> m_stack;    // with the next input of each
     std::vector<ComputationNodePtr> m_order;
 };
 
-// The nodes of one time step that only delay nodes inside the loop consume.
+// Returns the nodes of one time step that only delay nodes inside the loop consume.
 std::vector<ComputationNodePtr> LastOfStep(const std::vector<ComputationNodePtr>& loop)
 {
     std::unordered_set<const ComputationNode*> consumed;
@@ -216,7 +216,7 @@ std::vector<ComputationNodePtr> OrderOfOneStep(const std::vector<ComputationNode
     StepWalk walk(loop);
     for (const ComputationNodePtr& node : LastOfStep(loop))
         walk.Visit(node);
-    for (const ComputationNodePtr& node : loop) // a cycle without delay has no last node
+    for (const ComputationNodePtr& node : loop) // a cycle without a delay has no last node
         walk.Visit(node);
     return walk.TakeOrder();
 }

@@ -17,17 +17,18 @@ namespace
 
 using Op = ElementwiseOp;
 
-// Columns of a value or gradient of the node; without a layout all of them.
+// Returns columns of a value or gradient of the node; without a layout all of them.
 MatrixView ColumnsOf(const ComputationNode& node, const MatrixView& view, size_t first, size_t count)
 {
     return node.HasMBLayout() ? view.Columns(first, count) : view;
 }
 
-// Two operands, column by column. One may have a single column for all of the other's: a parameter beside data.
+// Base class for two operands combined column by column. One operand may have a single column for all of the other's: a
+// parameter next to data.
 class ColumnPairNode : public ComputationNode
 {
 protected:
-    // Fails where the columns of the operands do not match.
+    // Fails if the columns of the operands do not match.
     MBLayoutPtr CheckColumns(ShapeInference& inference)
     {
         RequireDenseInputs(*this, inference);
@@ -55,8 +56,8 @@ protected:
         return layout ? TensorShape{rows} : TensorShape{rows, m_columns};
     }
 
-    // add(first, count, beta) for the columns of the range: for all of them at once, or, where the gradient of the
-    // input is a sum over samples, without the gaps.
+    // Calls add(first, count, beta) for the columns of the range. If the input's gradient is a sum over samples, each
+    // run of columns between gaps is added separately; otherwise all columns are added at once.
     template <class Add>
     void ForEachStretch(size_t input, const FrameRange& range, const MatrixView& inputGradient, Add&& add)
     {
@@ -71,7 +72,7 @@ protected:
     size_t m_columns = 1; // without a layout
 };
 
-// v[i + k * rows(X)] = x_i y_k in each column: the first operand runs fastest.
+// Computes v[i + k * rows(X)] = x_i y_k in each column: the first operand varies fastest.
 class KhatriRaoProductNode final : public ColumnPairNode
 {
 public:
@@ -126,7 +127,7 @@ private:
     size_t m_second = 1;
 };
 
-// 1 / |x| of each column, kept from infinity as all divisions are.
+// Computes 1 / |x| of each column, bounded like all divisions.
 void InverseNorms(const MatrixView& x, const MatrixView& work, const MatrixView& inverse)
 {
     Ops::Elementwise(Op::Square, x, inverse);
@@ -136,7 +137,7 @@ void InverseNorms(const MatrixView& x, const MatrixView& work, const MatrixView&
     Ops::Elementwise(Op::Quotient, work, inverse, inverse);
 }
 
-// v = x'y / (|x| |y|) in each column; 0 where one of them is 0.
+// Computes v = x'y / (|x| |y|) in each column; 0 if one of them is 0.
 class CosDistanceNode final : public ColumnPairNode
 {
 public:
@@ -205,7 +206,7 @@ private:
     MatrixView InverseNorm(size_t input, const FrameRange& range) const { return Temporary(input, range); }
 };
 
-// The sum of each column, as a row.
+// Computes the sum of each column, as a row.
 class SumColumnElementsNode final : public ComputationNode
 {
 public:
@@ -225,7 +226,7 @@ public:
     }
 };
 
-// The sum along one dimension of each sample, which becomes 1; axis 0: over all of them.
+// Sums along one dimension of each sample, which becomes 1; axis 0: over all of them.
 class ReduceElementsNode final : public ComputationNode
 {
 public:

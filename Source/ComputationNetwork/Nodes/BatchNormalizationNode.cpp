@@ -47,7 +47,7 @@ size_t BatchNormalizationNode::Statistics() const
     return SizeOfImage(SampleLayout(), m_imageLayout).channels;
 }
 
-// [elements of a statistic inside, statistics, elements outside, samples], the ones around it 1 where there are none.
+// Views samples as [elements inside a statistic, statistics, elements outside, samples], with 1 for unused dimensions.
 TensorView BatchNormalizationNode::Grouped(const MatrixView& samples) const
 {
     const size_t statistics = Statistics();
@@ -97,7 +97,7 @@ void BatchNormalizationNode::InferShape(ShapeInference& inference)
     VarianceToDeviation();
 }
 
-// Files of version 13 and later hold the running variance where all others hold the inverse deviation.
+// Converts the running variance of files of version 13 and later to the inverse deviation that all other files hold.
 void BatchNormalizationNode::VarianceToDeviation()
 {
     if (!m_holdsVariance)
@@ -128,7 +128,7 @@ size_t BatchNormalizationNode::ValuesPerStatistic(const FrameRange& range) const
 
 // ---- computation ----
 
-// Mean and inverse deviation of the minibatch, running ones brought forward, and what is used of both.
+// Computes mean and inverse deviation of the minibatch, updates the running ones, and blends the two.
 void BatchNormalizationNode::ComputeStatistics(const FrameRange& range, size_t values)
 {
     const MatrixView x = Input(c_data)->Value(range);
@@ -155,7 +155,7 @@ void BatchNormalizationNode::ComputeStatistics(const FrameRange& range, size_t v
     const double samples = double(values) / double(SampleElements() / Statistics());
     double fresh = 1;
     if (m_normalizationTimeConstant < 0)
-        fresh = 1 / double(m_minibatches); // this one included
+        fresh = 1 / double(m_minibatches); // including this one
     else if (m_normalizationTimeConstant > 0)
         fresh = -std::expm1(-samples / m_normalizationTimeConstant);
     const double blend = m_blendTimeConstant == 0          ? 0
@@ -173,7 +173,7 @@ void BatchNormalizationNode::ComputeStatistics(const FrameRange& range, size_t v
     bringForward(invStdDev, c_runInvStdDev);
 }
 
-// Where each minibatch counts as much as all before, its share is another each time.
+// Appends the number of minibatches if each counts equally: the weight of a new one then changes each time.
 void BatchNormalizationNode::AppendStepKey(std::vector<uint64_t>& key) const
 {
     key.insert(key.end(),
@@ -207,7 +207,8 @@ void BatchNormalizationNode::ForwardProp(const FrameRange& range)
     Ops::Elementwise(ElementwiseOp::Copy, PerGroup(Input(c_bias)->Value()), Grouped(output), 1, 1);
 }
 
-// dx = scale * invStdDev * (g - (normalized * dScale + dBias) / M), dScale = sum g * normalized, dBias = sum g
+// Computes dx = scale * invStdDev * (g - (normalized * dScale + dBias) / M), dScale = sum g * normalized, dBias = sum
+// g.
 void BatchNormalizationNode::AddInputGradient(const FrameRange& range)
 {
     const TensorView g = Grouped(Gradient(range));
@@ -286,7 +287,7 @@ void BatchNormalizationNode::SerializeFields(ModelArchive& archive)
         int32_t written = 0;
         int32_t readable = 0;
         bool eval = false;
-        double timeConstant = 0; // of old records: an averaging factor, ignored
+        double timeConstant = 0; // in old records: an averaging factor, ignored
         archive.Field(written);
         archive.Field(readable);
         archive.Field(eval);
@@ -311,7 +312,7 @@ void BatchNormalizationNode::SerializeFields(ModelArchive& archive)
     if (archive.IsLoading() && archive.Version() >= 13)
     {
         m_holdsVariance = true;
-        // It counts samples there. Whether there were any is all that a count of minibatches can take from it.
+        // Such files count samples. A count of minibatches can only record that there were any.
         m_minibatches = m_minibatches > 0 ? 1 : 0;
     }
 }

@@ -1,4 +1,4 @@
-// BatchNormalization. In a header for the time constants that training sets.
+// BatchNormalization. Declared in a header because training sets its time constants.
 #pragma once
 
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
@@ -8,8 +8,8 @@
 namespace cntk
 {
 
-// out = scale * (x - mean) * invStdDev + bias. In training by the statistics of the minibatch, blended with running
-// ones that are kept in two parameters; otherwise by those.
+// Computes out = scale * (x - mean) * invStdDev + bias. In training the statistics are those of the minibatch, blended
+// with running ones that two parameters keep. Otherwise the running statistics are used.
 class BatchNormalizationNode final : public ComputationNode
 {
 public:
@@ -23,15 +23,15 @@ public:
     void SetParameters(const NodeParameters& parameters) override;
     std::string DescribeFields() const override;
 
-    // Samples after which running statistics have forgotten 1 - 1/e of what was; 0: only the minibatch counts.
+    // Samples after which running statistics have forgotten 1 - 1/e of the past; 0: only the minibatch counts.
     void SetNormalizationTimeConstant(double samples) { m_normalizationTimeConstant = samples; }
     void SetBlendTimeConstant(double samples) { m_blendTimeConstant = samples; }
-    // That the running statistics have seen.
+    // Number of minibatches in the running statistics.
     uint64_t Minibatches() const { return m_minibatches; }
     void SetMinibatches(uint64_t count) { m_minibatches = count; }
 
 private:
-    // A statistic has one value for each of Statistics() groups of elements of a sample.
+    // Each of Statistics() groups of elements of a sample has its own mean and variance.
     size_t Statistics() const;
     TensorView Grouped(const MatrixView& samples) const;
     TensorView PerGroup(const MatrixView& vector) const;
@@ -46,7 +46,7 @@ private:
     ImageLayout m_imageLayout = ImageLayout::Chw;
     uint64_t m_minibatches = 0;
     double m_epsilon = 0.00001;
-    bool m_usesCntkEngine = true; // only kept: there is one engine
+    bool m_usesCntkEngine = true; // stored only: there is one engine
     bool m_holdsVariance = false; // of a file of version 13 or later, until the running variance has been converted
 };
 

@@ -1,4 +1,5 @@
-// ClassBasedCrossEntropyWithSoftmax: the softmax over the classes of words and that over the words of a sample's class.
+// ClassBasedCrossEntropyWithSoftmax: the softmax over the word classes and the softmax over the words of a sample's
+// class.
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluation/GradientUpdates.h"
 #include "ComputationNetwork/Nodes/VocabularyCriterion.h"
@@ -16,8 +17,8 @@ namespace
 
 using Lifetime = TemporarySpec::Lifetime;
 
-// v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(q)[c]) for words y of classes c that reach from word l to
-// word r-1.
+// Computes v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(q)[c]) for words y of classes c, which range from
+// word l to word r-1.
 class ClassBasedCrossEntropyNode final : public VocabularyCriterion
 {
 public:
@@ -50,7 +51,8 @@ public:
         Ops::CrossEntropyWithSoftmax(m_classes, Input(3)->Value(), m_mask, Temporary(0, range), Temporary(1, range),
                                      Value());
         const ColumnSlices& slices = m_operands.slices;
-        // How much the slices take depends on the words, so that no plan can provide it: it grows to the most needed.
+        // The memory for the slices depends on the words, so that no plan can provide it. It grows to the largest size
+        // needed.
         Resize(m_operands.errors, 1, slices.elements);
         Resize(m_operands.gathered, Input(2)->Value().rows, slices.Members());
         const MatrixView losses = Temporary(3, range).Columns(0, slices.Members());
@@ -76,7 +78,7 @@ public:
                                                  InputGradient(3, range));
     }
 
-    // Behind the input's gradient, which is of the weights before.
+    // Updates after the input's gradient, which needs the weights before the update.
     bool BackpropUpdating(size_t input, GradientUpdates& updates) override
     {
         if (input != 2 || !m_operands.slices.areDisjoint)
@@ -93,10 +95,10 @@ private:
         matrix.Resize(rows, columns);
     }
 
-    // For the input's gradient, a column for each member.
+    // One column for each member, used for the input's gradient.
     MatrixView Products() const { return Temporary(2, FrameRange::All()).Columns(0, m_operands.slices.Members()); }
 
-    // Which samples ask for which words. Those of an empty class with word 0 stand for no word.
+    // Reads which samples need which words. A sample of an empty class with word 0 has no word.
     void ReadLabels()
     {
         const ComputationNode& labels = *Input(0);

@@ -36,7 +36,7 @@ void ConvolutionNode::InferShape(ShapeInference& inference)
     if (m_isTwoDimensional)
     {
         const ImageSize size = SizeOfImage(image.SampleLayout(), m_imageLayout);
-        // As the original stores it: the kernel goes over all channels in one step.
+        // Stored as in CNTK v1.1: the kernel covers all channels in one step.
         m_spec.kernel = TensorShape{m_spec.kernel[0], m_spec.kernel[1], size.channels};
         m_spec.stride = TensorShape{m_spec.stride[0], m_spec.stride[1], size.channels};
         if (m_imageLayout == ImageLayout::Hwc)
@@ -66,7 +66,8 @@ void ConvolutionNode::InferShape(ShapeInference& inference)
              m_isTwoDimensional ? " output channels" : " kernels", " of ", weights[1], " elements");
 }
 
-// With CHW the kernels lie one after another, so that [width x height x channels x maps] is the same memory.
+// Accepts any shape of the same size for CHW: its kernels are contiguous, so that [width x height x channels x maps] is
+// the same memory.
 bool ConvolutionNode::HasAllKernels(const TensorShape& weights) const
 {
     const bool fits = weights.Elements() == m_geometry.KernelCount() * m_geometry.KernelElements();
@@ -82,7 +83,7 @@ bool ConvolutionNode::IsMapBias(const ComputationNode& bias) const
     for (size_t axis = 0; axis < m_geometry.rank; axis++)
         if (m_geometry.axes[axis].maps > 1)
         {
-            // Several, or one whose windows have biases of their own.
+            // Rejects several axes, and a single one whose windows have separate biases.
             if (axisOfMaps < TensorShape::c_maxRank || m_geometry.axes[axis].windows > 1)
                 return false;
             axisOfMaps = axis;
@@ -125,7 +126,7 @@ void ConvolutionNode::BackpropTo(size_t input, const FrameRange& range)
     const std::span<const uint8_t> mask = ColumnMask(range);
     if (mask.empty())
         return Ops::ConvolveWeightGradient(geometry, gradient, image, weights, accumulate);
-    // A sum over samples, so without the gaps.
+    // The gradient is a sum over samples and leaves out the gaps.
     if (!accumulate)
         Ops::Fill(weights, 0);
     ForEachDataStretch(mask, gradient.columns,
@@ -233,7 +234,7 @@ GradientSample ConvolutionSample(const TensorShape& weights, const TensorShape& 
     return Case({Parameter(weights), Data(image)}, std::move(parameters));
 }
 
-// The seven arguments of the two-dimensional form.
+// Returns the seven arguments of the two-dimensional form.
 std::map<std::string, std::string> Plane(const char* width, const char* height, const char* maps, const char* strideX,
                                          const char* strideY, const char* padding, const char* layout)
 {

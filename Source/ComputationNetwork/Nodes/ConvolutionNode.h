@@ -1,5 +1,5 @@
-// Convolution (book 2.5). In a header for the plan's fusion with a bias and a non-linearity, and for the limit of
-// temporary memory that training sets.
+// Convolution (book 2.5). Declared in a header for the plan's fusion with a bias and a non-linearity, and for the limit
+// of temporary memory that training sets.
 #pragma once
 
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
@@ -19,12 +19,12 @@ public:
     void SetParameters(const NodeParameters& parameters) override;
     std::string DescribeFields() const override;
 
-    // output = activation(convolution + bias), a bias of one value for each map.
+    // Computes output = activation(convolution + bias), with a bias of one value for each map.
     void ComputeWithEnding(const MatrixView& bias, ElementwiseOp activation, const MatrixView& output) const;
-    // Whether a bias of this node without layout has one value for each map, the same everywhere.
+    // Returns true if the bias, without a layout, has one value for each map, the same at all positions.
     bool IsMapBias(const ComputationNode& bias) const;
 
-    // Samples whose temporary form may be in memory at once; 0: as many as are useful.
+    // Limits the samples whose temporary form is in memory at once; 0: as many as are useful.
     void SetMaxTempMemSizeInSamples(uint64_t samples) { m_maxTempMem = samples; }
 
 private:
@@ -33,10 +33,10 @@ private:
     bool HasAllKernels(const TensorShape& weights) const;
 
     ImageLayout m_imageLayout = ImageLayout::Hwc;
-    bool m_isTwoDimensional = true; // made from seven arguments: width and height, all channels
+    bool m_isTwoDimensional = true; // created from seven arguments: width and height, all channels
     WindowSpec m_spec;
     uint64_t m_maxTempMem = 0;
-    bool m_transposes = false; // of files after version 8; only false can be computed
+    bool m_transposes = false; // in files after version 8; only false is supported
     ConvolutionGeometry m_geometry;
 };
 

@@ -1,4 +1,4 @@
-// What criteria have in common: their base class, and short forms for their records.
+// The base class of criteria, and short forms for their records.
 #pragma once
 
 #include "Common/Error.h"
@@ -17,7 +17,7 @@
 namespace cntk
 {
 
-// Labels and predictions must be of one size and stand for the same samples.
+// Requires labels and predictions of one size and for the same samples.
 inline void RequireEqualSizes(const ComputationNode& node, const ShapeInference& inference)
 {
     if (!inference.IsFinalPass())
@@ -32,7 +32,7 @@ inline void RequireEqualSizes(const ComputationNode& node, const ShapeInference&
              ": expected as many rows in both, but there are ", a.ValueRows(), " and ", b.ValueRows());
 }
 
-// A column of labels, for messages: "step 3 of sequence 0", or "sample 5" where each is a sequence of its own.
+// Names a column of labels for messages: "step 3 of sequence 0", or "sample 5" if each sample is its own sequence.
 inline std::string NameOfSample(const MBLayout& layout, size_t sample)
 {
     const size_t parallel = std::max<size_t>(1, layout.ParallelSequences());
@@ -44,12 +44,13 @@ inline std::string NameOfSample(const MBLayout& layout, size_t sample)
     return Concat("sample ", sample);
 }
 
-// A 1x1 value, a sum over the samples, gaps excluded.
+// A node with a 1x1 value, the sum over the samples without gaps.
 class Criterion : public ComputationNode
 {
 protected:
     std::span<const uint8_t> SampleMask(size_t input) const { return Input(input)->ColumnMask(FrameRange::All()); }
-    // Of labels, which may be sparse, and a dense value of the same size for each sample. All further inputs are dense.
+    // Infers the shape from labels, which may be sparse, and a dense value of the same size for each sample. All
+    // further inputs must be dense.
     void InferFromLabels(ShapeInference& inference)
     {
         for (size_t input = 1; input < InputCount(); input++)
@@ -58,9 +59,10 @@ protected:
         RequireEqualSizes(*this, inference);
         SetScalarShape();
     }
-    // Labels then have no gradient, the only thing that wants the logarithms of a softmax after the forward pass.
+    // Returns true if the labels have no gradient. Only that gradient reads the logarithms of a softmax after the
+    // forward pass.
     bool LabelsAreData() const { return Input(0)->Type().traits.isLeaf && !Input(0)->IsTrainableLeaf(); }
-    // What is left of value, gaps excluded, is summed.
+    // Clears the gaps of values and sums the rest.
     void SumSamples(const MatrixView& values, size_t input, double factor) const
     {
         Ops::MaskColumns(values, SampleMask(input));
@@ -68,7 +70,7 @@ protected:
     }
 };
 
-// One-hot columns.
+// Describes a labels input with one-hot columns.
 inline GradientSample::Input Labels(size_t rows)
 {
     GradientSample::Input input = Samples::NotChecked(Samples::Data(TensorShape{rows}));
@@ -83,7 +85,7 @@ inline GradientSample::Input SparseLabels(size_t rows)
     return input;
 }
 
-// The record of a criterion of two inputs, to which the type adds what it has of its own.
+// Returns the record of a criterion with two inputs, to which the type adds its own fields.
 inline NodeType CriterionType(const char* name, std::vector<std::string> aliases, const char* bookSection)
 {
     NodeType type;

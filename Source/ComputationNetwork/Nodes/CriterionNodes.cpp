@@ -17,8 +17,8 @@ namespace
 using Op = ElementwiseOp;
 using Lifetime = TemporarySpec::Lifetime;
 
-// v = sum (a - b)^2; gradients 2 (a - b) and -2 (a - b). An operand without a layout is compared with every sample; one
-// of the two may be sparse.
+// Computes v = sum (a - b)^2 with gradients 2 (a - b) and -2 (a - b). An operand without a layout is compared with
+// every sample. One of the two may be sparse.
 class SquareErrorNode final : public Criterion
 {
 public:
@@ -70,7 +70,7 @@ private:
     MatrixView Samples(size_t input, const MatrixView& view) const { return SamplesAsColumns(*Input(input), view); }
 };
 
-// The number of samples whose labels' largest element is not (among the topK) largest of the prediction's.
+// Counts the samples whose labels' largest element is not among the topK largest of the prediction.
 class ErrorPredictionNode final : public Criterion
 {
 public:
@@ -119,7 +119,7 @@ public:
     }
 
 private:
-    // Where it is a number of the description and not computed.
+    // Checks topK if it is a constant of the network and not computed.
     void CheckTopK() const
     {
         const auto* const parameter = dynamic_cast<const LearnableParameterNode*>(Input(2).get());
@@ -131,14 +131,14 @@ private:
                  "'); expected a whole number, 1 or more");
     }
 
-    // 1 where fewer than topK elements come before the label's: those that are larger, or equal with a lower index.
+    // Sets 1 if fewer than topK elements precede the label's: larger elements, or equal ones with a lower index.
     void RankLabels(const MatrixView& label, const MatrixView& isRight) const
     {
         const MatrixView prediction = Input(1)->Value();
         const MatrixView work = Temporary(2, FrameRange::All());
         const MatrixView isBefore = Temporary(3, FrameRange::All());
         const MatrixView rowNumbers = Temporary(4, FrameRange::All());
-        const MatrixView& score = isRight; // of the label, then its rank
+        const MatrixView& score = isRight; // score of the label, then its rank
         FillRowNumbers(rowNumbers);
         Ops::Elementwise(Op::Difference, rowNumbers, label, work);
         Ops::Elementwise(Op::Not, work, work);
@@ -153,7 +153,7 @@ private:
     }
 };
 
-// v = the sum of all elements.
+// Computes v = the sum of all elements.
 class SumElementsNode final : public Criterion
 {
 public:

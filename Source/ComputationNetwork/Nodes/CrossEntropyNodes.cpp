@@ -18,7 +18,7 @@ namespace
 using Op = ElementwiseOp;
 using Lifetime = TemporarySpec::Lifetime;
 
-// Of the last forward pass, column-major. Gaps hold anything.
+// Returns the labels of the last forward pass, column-major. Gaps are undefined.
 std::vector<double> LabelsOf(const ComputationNode& labels)
 {
     Matrix copy(labels.ValueRows(), labels.ValueColumns(), labels.GetDataType(), labels.GetDevice());
@@ -29,7 +29,7 @@ std::vector<double> LabelsOf(const ComputationNode& labels)
     return copy.ToHost();
 }
 
-// v = -sum labels * log softmax(z); labels dense or sparse, not necessarily one-hot.
+// Computes v = -sum labels * log softmax(z). Labels are dense or sparse, not necessarily one-hot.
 class CrossEntropyWithSoftmaxNode final : public Criterion
 {
 public:
@@ -88,7 +88,7 @@ public:
     }
 };
 
-// v = -sum labels * log p, with the floor of the logarithm and of the division.
+// Computes v = -sum labels * log p. Logarithm and division have lower limits.
 class CrossEntropyNode final : public Criterion
 {
 public:
@@ -133,7 +133,8 @@ public:
     }
 };
 
-// v = -sum w log(2 y p + (1 - y) - p) for labels y of 0 and 1, probabilities p and weights w (1 without a third input).
+// Computes v = -sum w log(2 y p + (1 - y) - p) for labels y of 0 and 1, probabilities p and weights w (1 without a
+// third input).
 class LogisticNode final : public Criterion
 {
 public:
@@ -149,7 +150,7 @@ public:
 
     std::vector<TemporarySpec> Temporaries() const override
     {
-        // Sparse labels are needed densely: every element of p counts.
+        // Sparse labels need a dense copy, because every element of p counts.
         return std::vector<TemporarySpec>(
             Input(0)->IsSparse() ? 3 : 2,
             TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Lifetime::ForwardBackward));
@@ -163,7 +164,7 @@ public:
             Ops::ToDense(Input(0)->SparseValue(range), Temporary(2, range));
         const MatrixView label = DenseLabels(range);
         const MatrixView probability = Samples(1, Input(1)->Value());
-        // (1 - y) first: with y = 1 a small p stays what it is, instead of what is left of 1 + p - 1.
+        // Computes (1 - y) first: with y = 1 a small p stays exact, while 1 + p - 1 would round it.
         Ops::Fill(argument, 1);
         Ops::Elementwise(Op::Copy, label, argument, -1, 1);
         Ops::Elementwise(Op::Product, label, probability, argument, 2, 1);
@@ -174,7 +175,7 @@ public:
         CopyDivisors(argument, work);
     }
 
-    // dp -= g w (2 y - 1) / argument
+    // Computes dp -= g w (2 y - 1) / argument.
     void BackpropTo(size_t input, const FrameRange& range) override
     {
         if (input != 1)
@@ -226,7 +227,7 @@ void RegisterCrossEntropyNodes(NodeRegistry& registry)
     withSoftmax.traits.backpropIgnoresInputs = 2;
     withSoftmax.traits.backpropOverwrites = true;
     withSoftmax.traits.inputsReadSparse = 1;
-    // The gradient formula of z holds where labels sum to 1.
+    // The gradient formula of z requires labels that sum to 1.
     GradientSample::Input soft = NotChecked(Data(TensorShape{4}, -2, 2));
     soft.oneHot = true;
     GradientSample labelsOnly = Case({Data(TensorShape{4}, -2, 2), NotChecked(Data(TensorShape{4}, -3, 3))});

@@ -22,21 +22,21 @@ public:
     void AppendStepKey(std::vector<uint64_t>& key) const override { key.push_back(std::bit_cast<uint64_t>(m_rate)); }
     uint64_t* StepCounter() override { return &m_seed; }
 
-    // 0 <= rate < 1. At 0, the value after loading a model, the node passes everything through.
+    // Sets the rate, 0 <= rate < 1. At 0, the value after loading a model, the node passes everything through.
     void SetRate(double rate);
     double Rate() const { return m_rate; }
-    // Which seed each mask has: by default its number.
+    // Maps the number of each mask to its seed; by default they are equal.
     void SetSeeds(const SeedStream& seeds) { m_seeds = seeds; }
-    // Workers that share minibatches each draw masks of their own; 0: as one process does.
+    // Gives workers that share minibatches independent masks; 0: the masks of a single process.
     void SetWorker(size_t rank) { m_worker = rank; }
-    // The number of the next forward call's mask; each call adds 1073807359.
+    // Sets the number of the next forward call's mask. Each call adds 1073807359.
     void SetSeed(uint64_t seed) { m_seed = seed; }
     uint64_t Seed() const { return m_seed; }
 
 private:
     double m_rate = 0;
     SeedStream m_seeds;
-    uint64_t m_seed = 1; // number of the next mask's
+    uint64_t m_seed = 1; // number of the next mask
     size_t m_worker = 0;
 };
 

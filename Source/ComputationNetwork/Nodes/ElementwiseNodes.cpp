@@ -1,4 +1,4 @@
-// Element-wise nodes with one or two operands: rows of one table, one class.
+// Element-wise nodes with one or two operands, implemented by one class and a table with a row per node type.
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 
 #include "Common/Error.h"
@@ -16,7 +16,7 @@ namespace
 
 using Op = ElementwiseOp;
 
-// What the gradient formula takes besides the gradient of the output.
+// Value that the gradient formula reads besides the gradient of the output.
 enum class Operand
 {
     None,
@@ -25,7 +25,7 @@ enum class Operand
     Output, // this node's value
 };
 
-// gradient of the input += factor * op(g, operand)
+// Formula: gradient of the input += factor * op(g, operand).
 struct GradientFormula
 {
     Op op = Op::Copy;
@@ -41,7 +41,7 @@ struct ElementwiseRow
     std::vector<GradientFormula> gradients; // one for each input
     const char* bookSection;
     const char* doc;
-    // Where the gradient check draws its values, and how far it keeps from a kink at 0.
+    // Range of the random values in the gradient check, and the distance to keep from a kink at 0.
     double low = -2;
     double high = 2;
     double kinkDistance = 0;
@@ -165,7 +165,7 @@ public:
         if (InputCount() == 1 || m_isPlain)
             return AddGradient(formula, Gradient(range), OperandNode(formula, input).Value(range),
                                InputGradient(input, range), GradientBeta(input));
-        // A formula without operand must not touch a value: in a fused chain there is none.
+        // A formula without an operand must not read a value, which does not exist in a fused chain.
         const TensorView gradient = Tensor(*this, Gradient(range));
         const ComputationNode& operand = OperandNode(formula, input);
         AddGradient(
@@ -198,7 +198,7 @@ private:
             Ops::ElementwiseOverData(formula.op, gradient, operand, mask, inputGradient, formula.factor, beta);
     }
 
-    // The node whose value the formula reads; without one any (its value is not looked at).
+    // Returns the node whose value the formula reads; without an operand any node, whose value is not read.
     const ComputationNode& OperandNode(const GradientFormula& formula, size_t input) const
     {
         switch (formula.operand)
@@ -214,7 +214,7 @@ private:
         return *this;
     }
 
-    // The value or gradient of this node or of an operand, as the operation sees it.
+    // Returns a view of the value or gradient of this node or an operand in the shape that the operation uses.
     TensorView Tensor(const ComputationNode& node, const MatrixView& view) const
     {
         const TensorShape& shape = &node == this ? m_shape : m_operandShapes[&node == Input(0).get() ? 0 : 1];
@@ -223,7 +223,7 @@ private:
 
     void InferBroadcastShape(ShapeInference& inference)
     {
-        // A parameter without dimensions gets the other operand's.
+        // A parameter without dimensions gets those of the other operand.
         for (size_t input = 0; input < 2; input++)
             if (Input(input)->SampleLayout().HasUnknown() && !Input(1 - input)->SampleLayout().HasUnknown())
                 InferInputShape(input, Input(1 - input)->SampleLayout());
@@ -250,8 +250,8 @@ private:
                     (HasMBLayout() || (a.MatrixRows() == shape.MatrixRows() && b.MatrixRows() == shape.MatrixRows()));
     }
 
-    // The book's rule for sums of matrices: columns of the narrower one are repeated where they go into the wider
-    // one's.
+    // Returns true if columns are repeated by the book's rule for sums of matrices: the narrower one's columns repeat
+    // if their number divides that of the wider one's.
     bool RepeatsColumns(size_t axis) const
     {
         if (axis != 1 || (m_row->forward != Op::Sum && m_row->forward != Op::Difference) || Input(0)->HasMBLayout() ||
@@ -261,7 +261,8 @@ private:
         return a != b && std::min(a, b) > 1 && std::max(a, b) % std::min(a, b) == 0;
     }
 
-    // [p q] beside six columns acts as [p p p q q q]: the columns become two dimensions, the faster one repeats.
+    // Makes [p q] next to six columns act as [p p p q q q]: the columns become two dimensions, and the faster one
+    // repeats.
     void SplitColumns()
     {
         const size_t narrow = std::min(m_operandShapes[0][1], m_operandShapes[1][1]);
@@ -277,14 +278,15 @@ private:
     }
 
     const ElementwiseRow* m_row;
-    size_t m_rank = 0; // of samples, the larger of both operands
-    // Of samples of the operands and the value, as the operation sees them.
+    size_t m_rank = 0; // of samples, the larger rank of both operands
+    // Shapes of the operands' samples and the value, as the operation uses them.
     TensorShape m_operandShapes[2];
     TensorShape m_shape;
-    bool m_isPlain = false; // operands of equal size: nothing is repeated
+    bool m_isPlain = false; // operands of equal size: no broadcasting
 };
 
-// Shapes for the gradient check: both as samples, then each kind of repeating, parameters among them.
+// Returns shapes for the gradient check: both operands as samples, then each kind of broadcasting, including
+// parameters.
 std::vector<GradientSample> SamplesOf(const ElementwiseRow& row)
 {
     const auto input = [&](TensorShape shape, bool inLayout)
@@ -331,7 +333,7 @@ std::optional<ElementwiseOp> ElementwiseOpOf(const ComputationNode& node)
 namespace
 {
 
-// Element for element, or one column for all samples.
+// Returns true if operands match element for element, or have one column for all samples.
 bool HasPlainOperands(const ComputationNode& node)
 {
     return node.HasMBLayout() &&
@@ -343,7 +345,7 @@ bool HasPlainOperands(const ComputationNode& node)
                        });
 }
 
-// A diagonal matrix times columns is a product element by element.
+// Returns true for a diagonal matrix times columns, which is an element-wise product.
 bool IsDiagonalProduct(const ComputationNode& node)
 {
     return node.TypeName() == "DiagTimes";

@@ -1,5 +1,5 @@
-// What others ask about element-wise nodes when they run them together with others: the evaluation plan with the
-// product before them, recurrent loops with one another.
+// Descriptions of element-wise nodes for code that fuses them: the evaluation plan with the product before them,
+// recurrent loops with one another.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
@@ -11,11 +11,11 @@
 namespace cntk
 {
 
-// The formula that a node of the element-wise table computes from its inputs; nothing for other nodes.
+// Returns the formula that a node of the element-wise table computes from its inputs; nothing for other nodes.
 std::optional<ElementwiseOp> ElementwiseOpOf(const ComputationNode& node);
 
-// What ForwardProp or BackpropTo of a node does, where that is one operation over the elements of the node's samples.
-// Operands have as many elements a sample as the node and its layout, or none: then one column stands for all samples.
+// ForwardProp or BackpropTo of a node as one element-wise operation over its samples. An operand has as many elements
+// per sample as the node. It has the node's layout, or none: then one column stands for all samples.
 struct ElementwisePass
 {
     struct Operand
@@ -28,12 +28,12 @@ struct ElementwisePass
     double factor = 1; // of the result
     size_t inputCount = 0;
     Operand inputs[2];
-    Operand output; // replaced in the forward pass; the gradient is added
+    Operand output; // overwritten in the forward pass; added to in the backward pass
 };
 
-// Nothing for other nodes, and where operands are repeated in other ways.
+// Returns nothing for other nodes, and where operands are broadcast in other ways.
 std::optional<ElementwisePass> ForwardPassOf(const ComputationNode& node);
-// Of the gradient of an input that has the node's layout.
+// Describes the gradient of an input that has the node's layout.
 std::optional<ElementwisePass> BackwardPassOf(const ComputationNode& node, size_t input);
 
 } // namespace cntk

@@ -11,7 +11,7 @@
 namespace cntk::Samples
 {
 
-// Of random values between two numbers, as all inputs here whose values are not given.
+// Describes a parameter input. Its values are random between two limits, as for all inputs here without given values.
 inline GradientSample::Input Parameter(const TensorShape& shape, double low = -1, double high = 1)
 {
     GradientSample::Input input;
@@ -21,7 +21,7 @@ inline GradientSample::Input Parameter(const TensorShape& shape, double low = -1
     return input;
 }
 
-// A column a sample.
+// Describes a minibatch input: one column per sample.
 inline GradientSample::Input Data(const TensorShape& shape, double low = -1, double high = 1)
 {
     GradientSample::Input input = Parameter(shape, low, high);
@@ -29,7 +29,7 @@ inline GradientSample::Input Data(const TensorShape& shape, double low = -1, dou
     return input;
 }
 
-// One whose gradient is not compared with differences.
+// Excludes an input's gradient from the comparison with differences.
 inline GradientSample::Input NotChecked(GradientSample::Input input)
 {
     input.checkGradient = false;
@@ -43,7 +43,7 @@ inline GradientSample::Input SparseData(const TensorShape& shape)
     return input;
 }
 
-// A 1x1 parameter that is not trained.
+// Describes a 1x1 parameter that is not trained.
 inline GradientSample::Input Number(double value)
 {
     GradientSample::Input input = NotChecked(Parameter({1, 1}));
@@ -60,7 +60,7 @@ inline GradientSample Case(std::vector<GradientSample::Input> inputs,
     return sample;
 }
 
-// A parameter of a record.
+// Describes a parameter of a node type's record.
 inline NodeParameterInfo Option(std::string name, ParameterKind kind, std::string defaultText, std::string doc,
                                 std::vector<std::string> aliases = {})
 {
@@ -73,7 +73,7 @@ inline NodeParameterInfo Option(std::string name, ParameterKind kind, std::strin
     return info;
 }
 
-// One that may be given by position, too.
+// Describes a parameter that may also be given by position.
 inline NodeParameterInfo Positional(std::string name, ParameterKind kind, std::string doc,
                                     std::vector<std::string> aliases = {})
 {

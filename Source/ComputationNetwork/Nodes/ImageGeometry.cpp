@@ -64,12 +64,13 @@ WindowAxis AxisOf(size_t axis, size_t input, const WindowSpec& spec)
              ", but the input only ", input, lower + upper > 0 ? Concat(" and ", lower + upper, " of padding") : "");
     else
         result.windows = (input + lower + upper - result.kernel) / result.stride + 1;
-    const size_t before = (result.kernel - 1) / 2; // of the kernel's centre
+    const size_t before = (result.kernel - 1) / 2; // elements before the kernel's centre
     if (lower > 0 || upper > 0)
         result.start = -ptrdiff_t(lower);
     else
     {
-        // Where strides do not tile the input the rest is split evenly. With padding there is always room for a centre.
+        // If strides do not tile the input, the remainder is split evenly. With padding, at least one centre always
+        // fits.
         const size_t covered = (result.windows - 1) * result.stride + 1;
         result.start = ptrdiff_t((input - covered) / 2) - ptrdiff_t(before);
     }

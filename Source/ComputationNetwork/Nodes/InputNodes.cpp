@@ -1,4 +1,4 @@
-// InputValue, SparseInputValue, DynamicAxis and EnvironmentInput: what a network is given from outside.
+// InputValue, SparseInputValue, DynamicAxis and EnvironmentInput: the external inputs of a network.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/Files/ModelArchive.h"
@@ -37,7 +37,7 @@ void InputValueNode::SetLayout(MBLayoutPtr layout)
 
 void InputValueNode::SetParameters(const NodeParameters& parameters)
 {
-    // The second of two numbers is the book's initial number of columns, without effect.
+    // The second of two dimensions is the book's initial number of columns, which has no effect.
     if (parameters.Has("dims"))
         SetSampleShape(ParseDims(parameters.Text("dims")));
     else if (parameters.Has("rows"))
@@ -99,7 +99,7 @@ void InputValueNode::TakeDense(const void* values, size_t columns)
 namespace
 {
 
-// Whether no column names a row twice, or a later one first.
+// Returns true if the rows of each column ascend without repetition.
 bool IsStrictlyAscending(std::span<const int32_t> rowIndices, std::span<const int32_t> columnStarts)
 {
     for (size_t j = 0; j + 1 < columnStarts.size(); j++)
@@ -155,7 +155,7 @@ void InputValueNode::ReferToDense(const ElemType* values, size_t rows, size_t co
     m_sparseForm = nullptr;
     m_denseIsMissing = false;
     m_value = MatrixView{};
-    m_value.data = const_cast<ElemType*>(values); // nobody writes the value of an input
+    m_value.data = const_cast<ElemType*>(values); // the value of an input is never written
     m_value.rows = rows;
     m_value.columns = columns;
     m_value.stride = rows;

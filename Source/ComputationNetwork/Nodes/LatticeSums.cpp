@@ -1,4 +1,4 @@
-// Forward and backward over the nodes of a lattice, which stand in topological order.
+// Runs forward and backward over the nodes of a lattice, which are in topological order.
 #include "ComputationNetwork/Nodes/LatticeSums.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ double AddLogarithms(double a, double b)
     return b == c_impossible ? a : a + std::log1p(std::exp(b - a));
 }
 
-// body(frame, state)
+// Calls body(frame, state) for each frame of the arc.
 template <class Body>
 void ForEachFrame(const Lattice& lattice, size_t arc, Body&& body)
 {
@@ -108,7 +108,7 @@ void LatticeSums::SumAccuracies(const Lattice& lattice)
     m_accuracy = m_forwardRight.back();
 }
 
-// First as they come, those of a frame behind each other; then each state of a frame once.
+// Collects the entries of each frame in the order of arcs, then merges them so that each state of a frame occurs once.
 void LatticeSums::ComputePosteriors(const Lattice& lattice, size_t states, bool usesMbr)
 {
     std::vector<size_t>& ends = m_frameStarts;
@@ -126,7 +126,7 @@ void LatticeSums::ComputePosteriors(const Lattice& lattice, size_t states, bool 
             value *= m_forwardRight[arc.from] + m_right[i] + m_backwardRight[arc.to] - m_accuracy;
         ForEachFrame(lattice, i, [&](uint32_t frame, uint32_t state) { m_unsorted[ends[frame]++] = {state, value}; });
     }
-    // What was the end of a frame is the beginning of the next one now.
+    // The end of each frame's entries is now the beginning of the next frame's.
     m_ofState.assign(states, 0);
     m_isThere.assign((states + 63) / 64, 0);
     m_posteriors.clear();
@@ -147,7 +147,7 @@ void LatticeSums::ComputePosteriors(const Lattice& lattice, size_t states, bool 
     ends.back() = m_posteriors.size();
 }
 
-// The sums of a frame, which begin at 0 again then.
+// Appends the sums of a frame and resets them to 0.
 void LatticeSums::TakeStates()
 {
     for (size_t word = 0; word < m_isThere.size(); ++word)

@@ -1,5 +1,5 @@
-// The leaves: LearnableParameter, InputValue, SparseInputValue. The one family whose classes
-// everybody may use: the learner, the readers' binding and the builders must reach them.
+// The leaves: LearnableParameter, InputValue, SparseInputValue. The learner, the readers' binding and the builders may
+// use these classes directly, unlike those of other families.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
@@ -25,20 +25,20 @@ public:
     bool IsTrainableLeaf() const override { return m_learningRateMultiplier > 0; }
     bool OwnsValue() const override { return true; }
 
-    // Zero dimensions are inferred later; inferring sets the values to 0 unless an initialisation is pending. Values
-    // stay when the matrix that holds them keeps its size ([M x N] becomes [M x 1 x 1 x N]).
+    // Sets the shape. Zero dimensions are inferred later; inferring sets the values to 0 unless an initialisation is
+    // pending. Values are kept if the size of their matrix does not change ([M x N] becomes [M x 1 x 1 x N]).
     void SetParameterShape(const TensorShape& shape);
     Matrix& Values() { return m_values; }
     const Matrix& Values() const { return m_values; }
     float LearningRateMultiplier() const { return m_learningRateMultiplier; }
     void SetLearningRateMultiplier(float multiplier) { m_learningRateMultiplier = multiplier; }
 
-    // Initialisation: +-0.05*scale uniform; 0.2*scale/sqrt(columns) Gaussian. With unknown
-    // dimensions it waits until they are known.
+    // Initialise the values: uniform +-0.05*scale; Gaussian 0.2*scale/sqrt(columns). With unknown dimensions,
+    // initialisation waits until they are known.
     void InitUniform(uint64_t seed, double initValueScale);
     void InitGaussian(uint64_t seed, double initValueScale);
     void InitFixed(double value);
-    void InitFromFile(const std::string& path); // text, one matrix row a line; zero dimensions are the file's
+    void InitFromFile(const std::string& path); // text, one matrix row a line; the file sets zero dimensions
 
 private:
     struct Initialization
@@ -63,7 +63,7 @@ private:
     std::optional<Initialization> m_pending;
 };
 
-// A name that inputs share: they have one minibatch layout. Its value, a zero for each column, is of no use.
+// A name shared by inputs with the same minibatch layout. Its value, a zero for each column, is unused.
 class DynamicAxisNode final : public ComputationNode
 {
 public:
@@ -101,23 +101,24 @@ public:
     const std::string& DynamicAxis() const { return m_dynamicAxis; }
     void SetLayout(MBLayoutPtr layout); // the network's layout of this node's dynamic axis
 
-    // The reader's data, host memory, SampleElements() x columns. A dense batch for a sparse input (and the reverse) is
-    // converted. Where the device computes in host memory, a sparse batch for a dense input is there in both forms.
+    // Sets the reader's data: host memory, SampleElements() x columns. A dense batch for a sparse input (and the
+    // reverse) is converted. Where the device computes in host memory, a sparse batch for a dense input is kept in both
+    // forms.
     template <class ElemType>
     void SetDense(const ElemType* values, size_t rows, size_t columns);
-    // The same without a copy where the device computes in host memory and the types agree: the values must then stay
-    // as they are until the next call.
+    // Like SetDense, but does not copy if the device computes in host memory and the types agree. The values must then
+    // stay unchanged until the next call.
     template <class ElemType>
     void ReferToDense(const ElemType* values, size_t rows, size_t columns);
     template <class ElemType>
     void SetSparse(const ElemType* values, const int32_t* rowIndices, const int32_t* columnStarts, size_t rows,
                    size_t columns);
-    // Whether nobody reads the dense form of sparse batches: it is then not made until somebody does. Off at first.
+    // If true, nobody reads the dense form of sparse batches, and it is made only on request. Default: false.
     void ReadAsSparse(bool isReadAsSparse);
 
 private:
     void CheckRows(size_t rows) const;
-    // All values of a minibatch, columns * rows of them, in the node's element type.
+    // Copies all values of a minibatch, columns * rows of them, in the node's element type.
     void TakeDense(const void* values, size_t columns);
 
     template <class ElemType>
@@ -130,7 +131,7 @@ private:
     std::string m_dynamicAxis;
     Matrix m_dense;
     SparseMatrix m_sparseValues;
-    // Host memory for conversions; kept, so that a steady state allocates nothing.
+    // Host memory for conversions, kept to avoid allocations in later minibatches.
     std::vector<std::byte> m_hostValues;
     std::vector<int32_t> m_hostRows;
     std::vector<int32_t> m_hostStarts;

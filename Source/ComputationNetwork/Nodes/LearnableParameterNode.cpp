@@ -20,7 +20,7 @@ namespace cntk
 namespace
 {
 
-// The first of some spellings that is given; the first one if none is.
+// Returns the first given spelling of a parameter, or the first spelling if none is given.
 std::string_view SpellingOf(const NodeParameters& parameters, std::initializer_list<std::string_view> spellings)
 {
     for (const std::string_view spelling : spellings)
@@ -71,7 +71,7 @@ void LearnableParameterNode::Initialize(const Initialization& initialization)
         m_pending = initialization;
         return;
     }
-    // The original's factors are single-precision constants, computed with in the element type.
+    // The factors of CNTK v1.1 are single-precision constants, used in the element type.
     VisitType(GetDataType(),
               [&](auto tag)
               {
@@ -165,7 +165,7 @@ void LearnableParameterNode::SetInitialization(const NodeParameters& parameters)
     if (!std::isfinite(scale))
         Fail(ErrorKind::Config, "parameter 'initValueScale' is '", parameters.Text("initValueScale"),
              "'; expected a finite number");
-    // -1 stands for the builder's own counter, which sets the seed afterwards.
+    // -1 selects the builder's own counter, which sets the seed later.
     const long long seed = std::max(1LL, parameters.Integer("randomSeed", 1));
     if (EqualsIgnoreCase(init, "uniform"))
         InitUniform(uint64_t(seed), scale);
@@ -177,7 +177,7 @@ void LearnableParameterNode::SetInitialization(const NodeParameters& parameters)
         InitFixed(0);
     else if (EqualsIgnoreCase(init, "fromFile"))
     {
-        // The book allows no path: the user sets the values later.
+        // The book permits an empty path: the user sets the values later.
         const std::string path = parameters.Text("initFromFilePath");
         path.empty() ? InitFixed(0) : InitFromFile(path);
     }
@@ -223,7 +223,8 @@ void LearnableParameterNode::SerializeFields(ModelArchive& archive)
     m_value = m_values.View();
 }
 
-// Versions 1 and 2: rows = 0 announces a shape (autumn 2015), otherwise rows and columns are all (August 2015).
+// Reads the shape of versions 1 and 2: rows = 0 announces a shape (autumn 2015), otherwise the file has rows and
+// columns only (August 2015).
 void LearnableParameterNode::LoadOldShape(ModelArchive& archive, TensorShape& shape)
 {
     bool needGradient = IsTrainableLeaf();

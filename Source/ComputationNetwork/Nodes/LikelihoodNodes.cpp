@@ -1,5 +1,4 @@
-// The likelihood of mixtures of Gaussians, and the criterion whose value and derivative
-// the network computes itself.
+// The likelihood of mixtures of Gaussians, and a criterion whose value and derivative the network computes itself.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -19,8 +18,8 @@ namespace
 using Op = ElementwiseOp;
 using Lifetime = TemporarySpec::Lifetime;
 
-// v = ln sum_c softmax(u)_c N(x; m_c, sigma_c^2), one deviation for all dimensions of a component. Any input may be a
-// parameter, the same for all samples, or data.
+// Computes v = ln sum_c softmax(u)_c N(x; m_c, sigma_c^2), with one deviation for all dimensions of a component. Any
+// input may be a parameter, the same for all samples, or data.
 class GmmLogLikelihoodNode final : public ComputationNode
 {
 public:
@@ -81,13 +80,13 @@ public:
         Ops::LogSoftmax(Samples(Priors, range), logPriors);
         Ops::Elementwise(Op::Copy, Samples(LogDeviations, range), inverse, -2);
         Ops::Elementwise(Op::Exp, inverse, inverse);
-        // (x - m) of all components, then their squared lengths in units of sigma
+        // Computes (x - m) of all components, then their squared lengths in units of sigma.
         Ops::Elementwise(Op::Difference, Blocks(Samples(Features, range), 1),
                          Blocks(Samples(Means, range), Components()),
                          Blocks(Temporary(Differences, range), Components()));
         Ops::Elementwise(Op::Square, Blocks(Temporary(Differences, range), Components()), Rows(distances));
         Ops::Elementwise(Op::Product, distances, inverse, distances);
-        // l_c = ln prior - d/2 - D ln sigma - D/2 ln(2 pi); v = sum_c r_c (l_c - ln r_c) for posteriors r
+        // Computes l_c = ln prior - d/2 - D ln sigma - D/2 ln(2 pi) and v = sum_c r_c (l_c - ln r_c) for posteriors r.
         const double dimensions = double(Dimensions());
         Ops::Elementwise(Op::Copy, distances, logs, -0.5);
         Ops::Elementwise(Op::Copy, logPriors, logs, 1, 1);
@@ -110,7 +109,7 @@ public:
         const MatrixView target = SamplesAsColumns(*Input(input), InputGradient(input, range));
         if (input == Priors)
         {
-            // g (r - prior)
+            // Computes g (r - prior).
             Ops::Elementwise(Op::Exp, OfInput(Priors, LogPriors, range), work);
             Ops::Elementwise(Op::Difference, posteriors, work, work);
             Ops::MaskColumns(work, Input(Features)->ColumnMask(range));
@@ -118,7 +117,7 @@ public:
         }
         if (input == LogDeviations)
         {
-            // g r (d - D)
+            // Computes g r (d - D).
             const MatrixView dimensions = Temporary(Row, range);
             Ops::Fill(dimensions, double(Dimensions()));
             Ops::Elementwise(Op::Difference, Temporary(Distances, range), dimensions, work);
@@ -126,7 +125,7 @@ public:
             Ops::MaskColumns(work, Input(Features)->ColumnMask(range));
             return Ops::Elementwise(Op::Product, work, MaskedGradient(range), target, 1, 1);
         }
-        // g r / sigma^2 (x - m), with the sign of m; summed over components for x.
+        // Computes g r / sigma^2 (x - m), with the sign of m; summed over components for x.
         Ops::Elementwise(Op::Product, posteriors, gradient, work);
         Ops::Elementwise(Op::Product, work, OfInput(LogDeviations, InverseVariances, range), work);
         Ops::MaskColumns(work, Input(Features)->ColumnMask(range));
@@ -140,13 +139,13 @@ public:
 private:
     enum TemporaryIndex : size_t
     {
-        Differences,      // x - m, components below one another
-        LogPriors,        // of the shape of u
-        InverseVariances, // of the shape of the deviations
+        Differences,      // x - m, components stacked
+        LogPriors,        // in the shape of u
+        InverseVariances, // in the shape of the deviations
         Distances,        // |x - m|^2 / sigma^2
         Posteriors,
         Work,
-        Row // one number a sample
+        Row // one value per sample
     };
 
     size_t Components() const { return Input(Priors)->SampleElements(); }
@@ -155,22 +154,22 @@ private:
     {
         return SamplesAsColumns(*Input(input), Input(input)->Value(range));
     }
-    // A temporary with as many columns as an input has samples.
+    // Returns a temporary with one column for each sample of an input.
     MatrixView OfInput(size_t input, size_t temporary, const FrameRange& range) const
     {
         return Temporary(temporary, Input(input)->HasMBLayout() ? range : FrameRange::All());
     }
-    // [D x blocks x samples]; a single block stands for all components.
+    // Views samples as [D x blocks x samples]; a single block stands for all components.
     TensorView Blocks(const MatrixView& view, size_t blocks) const
     {
         return TensorView::OfSamples(view, TensorShape{Dimensions(), blocks}, 2);
     }
-    // [1 x C x samples]
+    // Views samples as [1 x C x samples].
     TensorView Rows(const MatrixView& view) const
     {
         return TensorView::OfSamples(view, TensorShape{1, Components()}, 2);
     }
-    // Gaps give nothing to what is the same for all samples.
+    // Gaps must not contribute to the gradients of inputs that are the same for all samples.
     MatrixView MaskedGradient(const FrameRange& range) const
     {
         const std::span<const uint8_t> mask = ColumnMask(range);
@@ -183,7 +182,7 @@ private:
     }
 };
 
-// v = sum of the objective; the gradient of x is the derivative.
+// Computes v = sum of the objective; the gradient of x is the derivative.
 class DummyCriterionNode final : public ComputationNode
 {
 public:
@@ -263,8 +262,8 @@ void RegisterLikelihoodNodes(NodeRegistry& registry)
                            Data(TensorShape{3}, -1, 1)}),
                      Case({NotChecked(Parameter(TensorShape{1}, -1, 1)),
                            NotChecked(Parameter(TensorShape{2, 2}, -1, 1)), Parameter(TensorShape{2, 2}, -1, 1)})};
-    // The numbers given need not be the derivative of anything: the gradients of the devices are compared, and those
-    // of the same minibatch frame by frame, but not with differences.
+    // The given values need not be the derivative of anything. Gradients are therefore compared between devices, and
+    // with those of the same minibatch frame by frame, but not with differences.
     for (GradientSample& sample : dummy.samples)
         sample.tolerance = 1e9;
     registry.Add<DummyCriterionNode>(dummy);

@@ -1,4 +1,4 @@
-// LookupTable: the columns of a table that one-hot words name.
+// LookupTable: selects the columns of a table by one-hot words.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -14,7 +14,8 @@ namespace
 
 using Ops::Transpose;
 
-// v = E x for each of the words whose one-hot columns x has below one another; so many columns of E below one another.
+// Computes v = E x for each of the one-hot words stacked in a column of x. The selected columns of E are stacked in the
+// result.
 class LookupTableNode final : public ComputationNode
 {
 public:
@@ -22,7 +23,7 @@ public:
     {
         RequireDenseInput(*this, 0, inference);
         const ComputationNode& x = *Input(1);
-        // A table of unknown size is one for a single word.
+        // A table of unknown size serves samples of a single word.
         if (Input(0)->SampleLayout().HasUnknown() && !x.SampleLayout().HasUnknown())
             InferInputShape(0, TensorShape{Input(0)->SampleLayout()[0], x.ValueRows()});
         const TensorShape& table = Input(0)->SampleLayout();
@@ -63,13 +64,13 @@ public:
         const MatrixView target = Table(InputGradient(0, range));
         const MatrixView gradient = Columns(Gradient(range));
         const MatrixView words = Words(Input(1)->Value(range));
-        // Zeros in the gradient do for gaps, but not for infinities there.
+        // Zeros in the gradient exclude gaps, unless the gaps hold infinite values.
         Ops::ClearNotFinite(Input(1)->Value(range), ColumnMask(range));
         Ops::Multiply(gradient, Transpose::No, words, Transpose::Yes, target, 1, beta);
     }
 
 private:
-    // Touches only the columns of words that occur.
+    // Adds to the columns of occurring words only.
     void AddSparseTableGradient(const FrameRange& range)
     {
         const MatrixView target = Table(Input(0)->Gradient(range));
@@ -79,7 +80,7 @@ private:
     }
 
     MatrixView Table(const MatrixView& table) const { return Reshaped(table, m_dimension, m_vocabulary); }
-    // A column for each word of each sample.
+    // Views the input with one column for each word of each sample.
     MatrixView Words(const MatrixView& x) const { return Reshaped(x, m_vocabulary, x.columns * m_words); }
     MatrixView Columns(const MatrixView& value) const { return Reshaped(value, m_dimension, value.columns * m_words); }
 

@@ -1,5 +1,5 @@
-// LSTM: a layer of memory cells as one node. It steps through time itself and carries its state
-// from one minibatch to the next.
+// LSTM: a layer of memory cells as one node. It steps through time itself and carries its state from one minibatch to
+// the next.
 #include "Common/Error.h"
 #include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -20,13 +20,13 @@ namespace
 using Op = ElementwiseOp;
 using Ops::Transpose;
 
-// The inputs behind the data; also the order of the gates' rows in the temporaries.
+// The inputs after the data. The gates' rows in the temporaries have the same order.
 enum Gate : size_t
 {
     c_input,
     c_forget,
     c_output,
-    c_cell, // what enters the cell; no gate
+    c_cell, // the cell's input; not a gate
     c_gates
 };
 
@@ -35,16 +35,17 @@ enum LstmTemporary : size_t
     c_activations, // of the gates
     c_cells,
     c_cellActivations, // tanh of the cells
-    c_before,          // output and cell of the step before
-    c_deltas,          // gradients of what the gates sum up
+    c_before,          // output and cell of the previous step
+    c_deltas,          // gradients of the gates' sums
     c_flowing,         // gradients of output and cell
     c_temporaries
 };
 
-// The default is a number in single precision.
+// The default is a single-precision constant.
 constexpr double c_defaultState = double(0.1f);
 
-// i, f, o = sigmoid(Wx x + Wh h' + b + w c'), where o takes w c;  c = f c' + i tanh(Wx x + Wh h' + b);  h = o tanh(c).
+// Computes i, f, o = sigmoid(Wx x + Wh h' + b + w c'), with w c for o;  c = f c' + i tanh(Wx x + Wh h' + b);  h = o
+// tanh(c).
 class LstmNode final : public ComputationNode, public RecurrentState
 {
 public:
@@ -61,13 +62,13 @@ public:
     void SelectState(std::span<const size_t> sources) override;
 
 private:
-    // Output and cell at the end of a minibatch, for the sequences that go on in the next one.
+    // Output and cell at the end of a minibatch, for the sequences that continue in the next one.
     struct History
     {
         Matrix values; // 2 * cells x parallel sequences
         bool isValid = false;
     };
-    // Where the state before a column comes from.
+    // Origin of the state before a column.
     enum class Source : uint8_t
     {
         StepBefore,
@@ -79,7 +80,7 @@ private:
     size_t InputSize() const { return Input(0)->SampleElements(); }
     static bool HasPeephole(size_t gate) { return gate != c_cell; }
 
-    // The blocks of a gate's weights, [bias, of x, of h', of the cell], in any matrix of their size.
+    // Blocks of a gate's weights, [bias, of x, of h', of the cell], in any matrix of their size.
     MatrixView Bias(const MatrixView& weights) const { return weights.Columns(0, 1); }
     MatrixView OfInput(const MatrixView& weights) const { return weights.Columns(1, InputSize()); }
     MatrixView OfOutput(const MatrixView& weights) const { return weights.Columns(1 + InputSize(), Cells()); }
@@ -90,7 +91,7 @@ private:
     {
         return Temporary(index, FrameRange::All()).Rows(part * Cells(), Cells());
     }
-    // Columns of one step from a parallel sequence on.
+    // Returns `count` columns of one step, beginning at a parallel sequence.
     MatrixView At(const MatrixView& all, size_t time, size_t row, size_t count) const
     {
         return all.Columns(time * GetMBLayout()->ParallelSequences() + row, count);
@@ -100,7 +101,7 @@ private:
         return At(all, time, 0, GetMBLayout()->ParallelSequences());
     }
 
-    // body(source, row, count) for neighbouring sequences whose state before the step comes from the same place.
+    // Calls body(source, row, count) for adjacent sequences whose previous state has the same origin.
     template <class Body>
     void ForEachRun(size_t time, Body&& body) const
     {
@@ -122,7 +123,7 @@ private:
     void BackwardStep(size_t time);
 
     double m_defaultState = c_defaultState;
-    std::vector<Source> m_sources; // of each column
+    std::vector<Source> m_sources; // for each column
     std::array<History, 2> m_history;
     size_t m_current = 0;
     uint64_t m_minibatch = 0;
@@ -187,7 +188,7 @@ void LstmNode::BeginForwardProp()
     for (size_t time = 0; time < layout.TimeSteps(); time++)
         for (size_t row = 0; row < rows; row++)
         {
-            const bool isStart = layout.IsBeyondStart(row, time, 1); // a gap, too
+            const bool isStart = layout.IsBeyondStart(row, time, 1); // also true for a gap
             m_sources[time * rows + row] = isStart    ? Source::Start
                                            : time > 0 ? Source::StepBefore
                                            : goesOn   ? Source::MinibatchBefore
@@ -235,7 +236,7 @@ void LstmNode::ForwardProp(const FrameRange& range)
     for (size_t gate = 0; gate < c_gates; gate++)
         Ops::Multiply(OfInput(Weights(gate)), Transpose::No, Input(0)->Value(), Transpose::No,
                       Part(c_activations, gate));
-    // Gaps may hold anything in the data; from here on they hold numbers.
+    // Gaps may hold any bits in the data; from here on they hold valid numbers.
     Ops::MaskColumns(activations, ColumnMask(range));
     for (size_t gate = 0; gate < c_gates; gate++)
         Ops::Elementwise(Op::Copy, Bias(Weights(gate)), Part(c_activations, gate), 1, 1);
@@ -270,7 +271,7 @@ void LstmNode::ForwardStep(size_t time)
 
 // ---- backward ----
 
-// Complete within the minibatch; nothing flows to the one before, over the starts of sequences or from gaps.
+// Computes the deltas within the minibatch. No gradient flows to the previous one, across sequence starts or from gaps.
 void LstmNode::ComputeDeltas()
 {
     Ops::Copy(Gradient(), Part(c_flowing, 0));
@@ -323,7 +324,7 @@ void LstmNode::BackwardStep(size_t time)
 
 void LstmNode::BackpropTo(size_t input, const FrameRange& range)
 {
-    // All inputs take theirs from the same deltas; the first of them computes these.
+    // All inputs use the same deltas. The call for the first one computes them.
     const auto first = std::find_if(Inputs().begin(), Inputs().end(),
                                     [](const ComputationNodePtr& node) { return node->NeedsGradient(); });
     if (Input(input) == *first && size_t(first - Inputs().begin()) == input)
@@ -342,7 +343,7 @@ void LstmNode::BackpropTo(size_t input, const FrameRange& range)
     if (HasPeephole(gate))
         Ops::Elementwise(Op::Product, deltas, gate == c_output ? Part(c_cells, 0) : Part(c_before, 1),
                          Peephole(gradient), 1, 1);
-    // Deltas of gaps are zeros, which do for numbers, but not for infinities there.
+    // Deltas of gaps are zero, which excludes them unless they hold infinite values.
     Ops::ClearNotFinite(x, ColumnMask(range));
     Ops::Multiply(deltas, Transpose::No, x, Transpose::Yes, OfInput(gradient), 1, 1);
 }
@@ -355,7 +356,7 @@ void LstmNode::EndForwardProp()
     const size_t rows = layout.ParallelSequences(), steps = layout.TimeSteps();
     History& after = m_history[1 - m_current];
     const size_t all = AllSequences(layout);
-    // Another part's sequences may go on where this one's do not.
+    // Sequences of another part may continue even if those of this part do not.
     after.isValid = IsPart() || std::any_of(layout.Sequences().begin(), layout.Sequences().end(),
                                             [&](const SequenceInfo& sequence)
                                             { return sequence.end > ptrdiff_t(layout.TimeSteps()); });
@@ -414,7 +415,7 @@ void LstmNode::SelectState(std::span<const size_t> sources)
 
 void LstmNode::SerializeFields(ModelArchive& archive)
 {
-    // Files of the oldest version do not have the sizes, which follow from the inputs.
+    // Files of the oldest version lack the sizes, which follow from the inputs.
     if (archive.Version() >= 2)
     {
         uint64_t inputSize = archive.IsLoading() ? 0 : InputSize();

@@ -1,4 +1,4 @@
-// NCEBasedCrossEntropyWithSoftmax: noise contrastive estimation, and its two ways to evaluate.
+// NCEBasedCrossEntropyWithSoftmax: noise contrastive estimation, and its two evaluation modes.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
@@ -18,7 +18,7 @@ namespace
 
 using Lifetime = TemporarySpec::Lifetime;
 
-// What the field "mode" of NCE nodes says: how they evaluate.
+// Field "mode" of NCE nodes: the evaluation mode.
 enum class NceMode : int32_t
 {
     Softmax,
@@ -26,10 +26,11 @@ enum class NceMode : int32_t
     None // training
 };
 
-// Word 0 in labels of one number, of which the sign says how to evaluate: as readers of words have it, or less.
+// Encodes word 0 in labels of one value, whose sign selects the evaluation mode. Word readers use this value or a
+// smaller one.
 constexpr double c_wordZero = 1.001e-6; // 1e-6 in either precision
 
-// ln(exp(a) + exp(b)) as the original has it: the smaller one is ignored where it is less than 1e-4 of the larger.
+// Computes ln(exp(a) + exp(b)) as CNTK v1.1 does: the smaller term is ignored if it is below 1e-4 of the larger.
 double LogAdd(double a, double b)
 {
     constexpr double c_minLogExp = -9.2103;
@@ -38,9 +39,9 @@ double LogAdd(double a, double b)
     return difference < c_minLogExp ? larger : larger + std::log(1 + std::exp(difference));
 }
 
-// Training: labels of K+1 pairs (word, log of its noise probability), that of the true word first, then K noise words
-// with the logarithm negated. s = W(:, word)' x + b, q = ln K + log probability, z = ln(exp(s) + exp(q));
-// v = -sum (s - z of the true word + q - z of each noise word). Evaluation: labels of one number, the word.
+// In training, labels have K+1 pairs (word, log of its noise probability): first the true word, then K noise words with
+// the logarithm negated. With s = W(:, word)' x + b, q = ln K + log probability and z = ln(exp(s) + exp(q)), v = -sum
+// (s - z of the true word + q - z of each noise word). In evaluation, labels have one value, the word.
 class NceNode final : public VocabularyCriterion
 {
 public:
@@ -114,7 +115,7 @@ public:
 
     void SerializeFields(ModelArchive& archive) override
     {
-        // Very old files lack the field: what stands there is then the beginning of the next record.
+        // Very old files lack the field: the next bytes are then the beginning of the next record.
         if (archive.IsLoading() && (archive.PeekInt32() < 0 || archive.PeekInt32() > int32_t(NceMode::None)))
         {
             m_mode = NceMode::None;
@@ -131,7 +132,8 @@ private:
     bool IsEvaluation() const { return m_mode != NceMode::None || Input(0)->SampleElements() == 1; }
     bool IsData(size_t sample) const { return m_mask.empty() || m_mask[sample] != 0; }
 
-    // The words that the samples ask for, each once a sample; its scores without bias come into m_numbers.
+    // Computes the scores, without bias, of the words that each sample needs, each word once per sample, into
+    // m_numbers.
     template <class WordsOf>
     void ComputeScores(WordsOf&& wordsOf)
     {
@@ -153,7 +155,7 @@ private:
         Ops::SampledInnerProducts(Input(2)->Value(), Input(1)->Value(), m_pattern, m_scores);
         m_numbers.Read(m_scores);
     }
-    // Where a word of a sample stands in the pattern.
+    // Returns the position of a sample's word in the pattern.
     size_t PlaceOf(size_t sample, int32_t word) const
     {
         const auto first = m_rows.begin() + m_starts[sample];
@@ -201,7 +203,8 @@ private:
         Ops::Fill(Value(), value);
     }
 
-    // -log softmax of each word, some samples at a time; of words with a negative number the score as it is.
+    // Computes -log softmax of each word, for several samples at a time. For words with a negative number, uses the
+    // score itself.
     void Evaluate()
     {
         m_mask = Input(1)->ColumnMask(FrameRange::All());
@@ -266,7 +269,7 @@ private:
     HostNumbers m_bias;
     HostNumbers m_numbers;
     Matrix m_scores;
-    SparseMatrix m_pattern; // words x samples: the errors of the scores; labels of the softmax in evaluation
+    SparseMatrix m_pattern; // words x samples: the errors of the scores; in evaluation the labels of the softmax
     std::span<const uint8_t> m_mask;
     std::vector<int32_t> m_rows;
     std::vector<int32_t> m_starts;
@@ -294,7 +297,7 @@ void RegisterNceNodes(NodeRegistry& registry)
                "how it evaluates: Softmax, Unnormalized, or None, which is to train, or to evaluate as the "
                "labels say")};
     GradientSample noise;
-    // True word and two noise words; words may be drawn twice, and be the true one.
+    // True word and two noise words. Noise words may repeat, and may equal the true word.
     noise.inputs = {WordLabels(6, {1, -2, 0, 1, 3, 2, 4, -1, 4, 1, 2, 3, 0, -2, 3, 2, 3, 2, 2, -1, 0, 1, 1, 2,
                                    3, -2, 1, 1, 4, 2, 0, -3, 2, 1, 2, 1, 1, -2, 2, 1, 3, 2, 4, -1, 4, 1, 2, 3,
                                    0, -2, 1, 2, 2, 2, 2, -1, 0, 1, 1, 2, 3, -2, 1, 1, 4, 2, 0, -3, 2, 1, 3, 1}),

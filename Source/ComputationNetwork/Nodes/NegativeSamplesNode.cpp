@@ -1,5 +1,4 @@
-// CosDistanceWithNegativeSamples: each sample compared with its partner and with
-// those of other samples.
+// CosDistanceWithNegativeSamples: compares each sample with its partner and with the partners of other samples.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
@@ -17,8 +16,8 @@ namespace
 
 using Op = ElementwiseOp;
 
-// Row 0: the cosine of x_j and y_j. Row m > 0: that of x_j and y_k, k = j + shift + m - 1 around the end of the
-// minibatch. Only samples count: gaps are passed over.
+// Row 0: the cosine of x_j and y_j. Row m > 0: the cosine of x_j and y_k, k = j + shift + m - 1, wrapping around at the
+// end of the minibatch. Gaps are skipped and not counted.
 class CosDistanceWithNegativeSamplesNode final : public ComputationNode
 {
 public:
@@ -58,7 +57,7 @@ public:
             });
     }
 
-    // For each pair, the formula of CosDistance.
+    // Applies the formula of CosDistance to each pair.
     void BackpropTo(size_t input, const FrameRange& range) override
     {
         if (input > 1)
@@ -78,7 +77,7 @@ public:
     }
 
 private:
-    // The whole number in a 1x1 constant; 0 as long as it is not known.
+    // Returns the whole number in a 1x1 constant; 0 while it is unknown.
     size_t NumberIn(size_t input, const ShapeInference& inference) const;
 
     static MatrixView Row(const MatrixView& view, size_t row, size_t first, size_t count)
@@ -86,12 +85,12 @@ private:
         return view.Columns(first, count).Rows(row, 1);
     }
 
-    // The stretches of columns with data, one after another.
+    // Iterates over the runs of columns with data.
     class DataColumns
     {
     public:
         DataColumns(std::span<const uint8_t> mask, size_t columns) : m_mask(mask), m_columns(columns) {}
-        // Onwards by so many samples, within the stretch.
+        // Moves forward by `count` samples within the run.
         void Advance(size_t count) { m_at += count; }
         void Skip(size_t samples)
         {
@@ -102,7 +101,7 @@ private:
                 samples -= step;
             }
         }
-        // Columns of data from here on; moves over a gap, and around the end.
+        // Returns the number of data columns from here on. First skips a gap, and wraps around at the end.
         size_t Left()
         {
             while (m_at == m_columns || (!m_mask.empty() && m_mask[m_at] == 0))
@@ -122,7 +121,7 @@ private:
         size_t m_at = 0;
     };
 
-    // body(row of the value, first column of x, first column of y, columns)
+    // Calls body(row of the value, first column of x, first column of y, columns).
     template <class Body>
     void ForEachPairing(Body&& body) const
     {

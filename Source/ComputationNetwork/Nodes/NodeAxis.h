@@ -1,4 +1,4 @@
-// Axes of a sample as users and files count them, from 1, for the nodes that have such a parameter.
+// Axes of a sample for nodes with an axis parameter. Users and files count axes from 1.
 #pragma once
 
 #include "Common/Error.h"
@@ -11,7 +11,7 @@
 namespace cntk
 {
 
-// The elements of the axes before one, which is counted from 0: the distance of its neighbours in memory.
+// Returns the number of elements of the axes before `axis` (counted from 0): the distance of its neighbours in memory.
 inline size_t ElementsBelow(const TensorShape& shape, size_t axis)
 {
     size_t elements = 1;
@@ -20,7 +20,7 @@ inline size_t ElementsBelow(const TensorShape& shape, size_t axis)
     return elements;
 }
 
-// A number of an axis as users and files count them, from 1.
+// Reads an axis parameter as users and files count it, from 1.
 inline int32_t AxisParameter(const NodeParameters& parameters, const char* name, int32_t defaultAxis)
 {
     const long long axis = parameters.Integer(name, defaultAxis);

@@ -116,8 +116,8 @@ void CopyDivisors(const MatrixView& divisors, const MatrixView& output)
     Ops::Elementwise(ElementwiseOp::Copy, divisors, output, 1, 1);
 }
 
-// g / |x| (y / |y| - v x / |x|): each column times its own inverse norm first, since the inverse of 0 is so large that
-// the product of two would be infinite in single precision, and no number times a column of 0.
+// Computes g / |x| (y / |y| - v x / |x|). Each column is first multiplied by its own inverse norm. The inverse of 0 is
+// so large that the product of two would be infinite in single precision, and infinity times a column of 0 is NaN.
 void AddCosineGradient(const CosineGradient& cosine, double beta)
 {
     using Op = ElementwiseOp;

@@ -14,7 +14,7 @@ namespace cntk
 namespace
 {
 
-// Softmax and LogSoftmax: a column function with its gradient, which reads the output only.
+// Softmax and LogSoftmax: a column function whose gradient reads the output only.
 class SoftmaxNode final : public ComputationNode
 {
 public:
@@ -39,7 +39,7 @@ private:
     Backward m_backward;
 };
 
-// 1 at the largest element of each column (the lowest index on ties), 0 elsewhere.
+// Sets 1 at the largest element of each column (the lowest index on ties), 0 elsewhere.
 class HardmaxNode final : public ComputationNode
 {
 public:
@@ -65,11 +65,11 @@ public:
         Ops::Elementwise(ElementwiseOp::Difference, rowNumbers, largest, Value(range));
         Ops::Elementwise(ElementwiseOp::Not, Value(range), Value(range));
     }
-    // Flat almost everywhere.
+    // The gradient is zero almost everywhere.
     void BackpropTo(size_t, const FrameRange&) override {}
 };
 
-// (x - mean) * invStdDev, and the inverse x / invStdDev + mean. No gradient flows through either.
+// Computes (x - mean) * invStdDev, or the inverse x / invStdDev + mean. No gradient flows through either.
 class PerDimMeanVarNode final : public ComputationNode
 {
 public:

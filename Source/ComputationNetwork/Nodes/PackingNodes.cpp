@@ -1,4 +1,4 @@
-// Nodes that pick frames: Where, PackedIndex, GatherPacked and ScatterPacked.
+// Nodes that select frames: Where, PackedIndex, GatherPacked and ScatterPacked.
 #include "Common/Error.h"
 #include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -20,7 +20,7 @@ namespace cntk
 namespace
 {
 
-// A row of numbers on the host, and the way back. Keeps its memory.
+// Copies a row of values to the host and back. Keeps its memory.
 class HostRow
 {
 public:
@@ -65,7 +65,8 @@ void RequireNumberPerFrame(const ComputationNode& node, size_t input, const Shap
 
 // ---- Where ----
 
-// The positions of the frames whose number is not 0, counted within their sequence, as sequences of their own.
+// Returns the positions, within their sequence, of the frames whose value is not 0. The selected frames form sequences
+// of their own.
 class WhereNode final : public ComputationNode
 {
 public:
@@ -76,8 +77,8 @@ public:
         SetShape(TensorShape{1}, m_packed);
     }
 
-    // A sequence goes to the first row with room, so that two rows together hold more frames than the longest sequence
-    // has: at most twice the columns of the data.
+    // Reserves twice the columns of the data. A sequence goes to the first row with room, so that any two rows together
+    // hold more frames than the longest sequence has.
     void ReserveLayout() override { m_packed->Init(2 * Input(0)->GetMBLayout()->Columns(), 1); }
 
     void MakeLayout() override
@@ -118,9 +119,9 @@ public:
         m_numbers.Give(Value());
     }
 
-    void BackpropTo(size_t, const FrameRange&) override {} // positions do not move with the numbers
+    void BackpropTo(size_t, const FrameRange&) override {} // positions do not depend smoothly on the values
 
-    // Later programs name the axis that the picked frames get; here each Where has one of its own anyway.
+    // Later versions name the axis of the selected frames. Here each Where has its own axis anyway.
     void SerializeFields(ModelArchive& archive) override
     {
         std::string axis;
@@ -158,12 +159,12 @@ private:
     HostRow m_numbers;
     std::vector<double> m_hits;
     std::vector<SequenceInfo> m_sequences;
-    std::vector<ptrdiff_t> m_filled; // of each row
+    std::vector<ptrdiff_t> m_filled; // per row
 };
 
 // ---- PackedIndex ----
 
-// The columns of the target at positions counted within sequences; -1 in gaps.
+// Returns the target's columns at positions counted within sequences; -1 in gaps.
 class PackedIndexNode final : public ComputationNode
 {
 public:
@@ -223,11 +224,11 @@ private:
 
 // ---- GatherPacked, ScatterPacked ----
 
-// Which column goes with which. Negative numbers and gaps go with none.
+// Pairs of columns. Negative indices and gaps have no partner.
 class ColumnPairs
 {
 public:
-    // Of the node's input `index`; the other side has so many columns.
+    // Reads the node's input `index`; the other side has `columns` columns.
     void Read(const ComputationNode& node, size_t index, size_t columns)
     {
         const ComputationNode& numbers = *node.Input(index);
@@ -246,7 +247,7 @@ public:
         }
     }
 
-    // body(numbered column, column named, count): columns that follow one another on both sides.
+    // Calls body(numbered column, column named, count) for columns that are consecutive on both sides.
     template <class Body>
     void ForEachRun(Body&& body) const
     {
@@ -268,7 +269,7 @@ private:
     std::vector<size_t> m_columns;
 };
 
-// Column j is the source's column index_j.
+// Copies the source's column index_j to column j.
 class GatherPackedNode final : public ComputationNode
 {
 public:
@@ -306,7 +307,7 @@ private:
     ColumnPairs m_pairs;
 };
 
-// The source's column j is added to column index_j; all others are 0.
+// Adds the source's column j to column index_j; all others are 0.
 class ScatterPackedNode final : public ComputationNode
 {
 public:
@@ -378,7 +379,7 @@ void RegisterPackingNodes(NodeRegistry& registry)
     const NodeTraits traits = {.backpropReadsInputs = false, .backpropReadsOutput = false, .needsWholeMinibatch = true};
     NodeTraits makesLayout = traits;
     makesLayout.makesLayout = true;
-    // For layouts of up to 12 columns.
+    // Indices for layouts of up to 12 columns.
     const std::vector<double> columns = {2, 0, -1, 3, 1, 3, 0, 0, 2, 1, 3, 2};
     registry.Add<WhereNode>(
         {.name = "Where",

@@ -1,5 +1,5 @@
-// PairNetwork, the socket between two networks (book 2.7.1), and Attention, with which a decoder looks at all steps of
-// what its encoder computed.
+// PairNetwork, the connection between two networks (book 2.7.1), and Attention, by which a decoder reads all steps of
+// its encoder's output.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
@@ -14,7 +14,8 @@ namespace cntk
 namespace
 {
 
-// The value of its input, which belongs to another network once the two are paired (ComputationNetwork::Pair).
+// Passes on the value of its input, which belongs to another network once the two are paired
+// (ComputationNetwork::Pair).
 class PairNetworkNode final : public ComputationNode
 {
 public:
@@ -30,7 +31,7 @@ public:
     }
 };
 
-// Of a sequence: the columns first, first + stride, ...
+// Columns of a sequence: first, first + stride, ...
 struct Stretch
 {
     size_t first = 0;
@@ -38,7 +39,7 @@ struct Stretch
     size_t steps = 0;
 };
 
-// The columns of a view that belong to the stretch, as a view of their own.
+// Returns a view of the columns of the stretch.
 MatrixView ColumnsOf(const MatrixView& view, const Stretch& stretch)
 {
     MatrixView part = view.Columns(stretch.first, stretch.steps);
@@ -46,8 +47,8 @@ MatrixView ColumnsOf(const MatrixView& view, const Stretch& stretch)
     return part;
 }
 
-// For each sequence of the query: the softmax of its inner products with all keys of the same sequence, and with it
-// the average of that sequence's memories. The weights of a query's column stand in a column of their own.
+// Computes, for each sequence of the query, the softmax of its inner products with all keys of the same sequence, and
+// the average of that sequence's memories by these weights. Each column of the query has its own column of weights.
 class AttentionNode final : public ComputationNode
 {
 public:
@@ -134,7 +135,7 @@ private:
     struct Pair
     {
         Stretch memory;
-        Stretch query; // steps 0 .. T-1 of the minibatch alone
+        Stretch query; // only the steps 0 .. T-1 in the minibatch
         size_t begin = 0;
     };
 
@@ -155,7 +156,7 @@ private:
                 }
     }
 
-    // Which memories each sequence of the query looks at.
+    // Finds the memory that belongs to each sequence of the query.
     void FindSequences()
     {
         const MBLayout& memories = *Input(Memory)->GetMBLayout();
@@ -185,7 +186,7 @@ private:
         m_queryVersion = queries.Version();
     }
 
-    // body(memory, query) for each sequence that has columns in the range.
+    // Calls body(memory, query) for each sequence that has columns in the range.
     template <class Body>
     void ForEachSequence(const FrameRange& range, Body&& body) const
     {
@@ -199,7 +200,7 @@ private:
         }
     }
 
-    // A row for each memory, a column for each query.
+    // Returns a row for each memory, a column for each query.
     static MatrixView ScoresOf(const Matrix& matrix, const Stretch& memory, const Stretch& query)
     {
         return ColumnsOf(matrix.View(), query).Rows(0, memory.steps);
@@ -211,7 +212,7 @@ private:
         const MatrixView ofWeights = ScoresOf(m_scores, memory, query);
         Ops::Multiply(ColumnsOf(Input(Memory)->Value(), memory), Ops::Transpose::Yes, ColumnsOf(Gradient(), query),
                       Ops::Transpose::No, ofWeights);
-        // w .* (d - sum(w .* d)) in place: the sum goes into a row of its own
+        // Computes w .* (d - sum(w .* d)) in place; the sum needs a row of its own.
         MatrixView sums = Temporary(0, FrameRange::All());
         sums = ColumnsOf(sums, query);
         Ops::Elementwise(ElementwiseOp::Product, weights, ofWeights, sums);
@@ -225,8 +226,8 @@ private:
         return {TemporaryForSamplesOf(*this, Query, 1, TemporarySpec::Lifetime::ForwardBackward)};
     }
 
-    // As many rows as the longest sequence has memories: their number is known when the minibatch is, and they grow
-    // with the largest one.
+    // One row for each memory of the longest sequence. Their number is known only with the minibatch, and the matrices
+    // grow with the largest one.
     Matrix m_weights;
     Matrix m_scores;
     size_t m_longest = 0;

@@ -18,7 +18,7 @@ namespace
 
 constexpr std::string_view c_blanks = " \t\r\v\f";
 
-// Appends the numbers of a line; returns how many there are.
+// Appends the numbers of a line and returns their count.
 size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumber, std::vector<double>& values)
 {
     size_t count = 0;
@@ -30,7 +30,7 @@ size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumbe
         if (!number)
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": '", token,
                  "' is not a number");
-        // Infinity has its uses, also as -1e50 in a float: it keeps rows out of a softmax.
+        // Infinity is accepted, also as -1e50 in a float: it excludes rows from a softmax.
         if (std::isnan(*number))
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": found ", token,
                  ", expected a number");
@@ -41,7 +41,7 @@ size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumbe
     return count;
 }
 
-// Row after row; sets the matrix' rows and columns. The text is in memory only meanwhile.
+// Reads all rows and sets the matrix' rows and columns. The text is freed afterwards.
 std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
 {
     const std::string text = ReadTextFile(ResolveInputPath(path));
@@ -54,7 +54,7 @@ std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
         if (count == 0)
             continue;
         if (matrix.rows == 0)
-            values.reserve(count * (text.size() / line.size() + 1)); // as far as all rows are as long
+            values.reserve(count * (text.size() / line.size() + 1)); // an estimate that assumes rows of equal length
         else if (count != matrix.columns)
             Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ": ", count,
                  count == 1 ? " number" : " numbers", ", but the lines before have ", matrix.columns,

@@ -15,8 +15,8 @@ struct TextMatrix
     std::vector<double> values; // column-major
 };
 
-// Numbers separated by white space, infinite ones (inf, 1#INF) among them, empty lines ignored, all rows of one length.
-// Errors (Data) name the file, the line and what was found.
+// Reads numbers separated by white space, including infinite ones (inf, 1#INF). Ignores empty lines. All rows must have
+// the same length. Errors (Data) name the file, the line and the text found.
 TextMatrix ReadTextMatrix(const std::string& path);
 
 } // namespace cntk

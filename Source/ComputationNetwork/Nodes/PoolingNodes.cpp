@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// What all of them compute.
+// The shared computation of all pooling nodes.
 class PoolingNodeBase : public ComputationNode
 {
 public:
@@ -35,7 +35,7 @@ public:
         if (m_kind == PoolKind::Max)
             return Ops::PoolGradient(m_kind, m_geometry, SamplesAsColumns(*Input(0), Input(0)->Value(range)),
                                      SamplesAsColumns(*this, Value(range)), gradient, inputGradient, accumulate);
-        // An average needs no values, which may be gone: any memory of their size will do.
+        // An average reads no values, which may already be overwritten: any memory of their size will do.
         Ops::PoolGradient(m_kind, m_geometry, inputGradient, gradient, gradient, inputGradient, accumulate);
     }
 
@@ -45,7 +45,7 @@ protected:
     WindowGeometry m_geometry;
 };
 
-// A window of width and height in each channel, without padding.
+// Pools with a window of width and height in each channel, without padding.
 class PlanePoolingNode final : public PoolingNodeBase
 {
 public:
@@ -90,7 +90,8 @@ public:
         m_stepHeight = positive("stepH");
     }
 
-    // Files of August 2015 have the width in eight bytes, so that their layout reads 0, which it is.
+    // Reads and writes the fields. Files of August 2015 store the width in eight bytes, so that their layout reads as
+    // 0, which is correct.
     void SerializeFields(ModelArchive& archive) override
     {
         uint32_t layout = uint32_t(m_imageLayout);
@@ -115,7 +116,7 @@ private:
     uint64_t m_stepHeight = 1;
 };
 
-// Windows over any number of dimensions.
+// Pools with windows over any number of dimensions.
 class WindowPoolingNode final : public PoolingNodeBase
 {
 public:
@@ -136,7 +137,7 @@ public:
 
     void SetParameters(const NodeParameters& parameters) override
     {
-        const std::string kind = parameters.Text("kind", "max"); // a model file gives none, but fields
+        const std::string kind = parameters.Text("kind", "max"); // model files have fields instead of parameters
         if (EqualsIgnoreCase(kind, "max"))
             m_kind = PoolKind::Max;
         else if (EqualsIgnoreCase(kind, "average"))

@@ -1,4 +1,4 @@
-// Mean and InvStdDev: each minibatch is reduced on the device; minibatches are combined on the host, in double.
+// Mean and InvStdDev: each minibatch is reduced on the device, and minibatches are combined on the host, in double.
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
 #include "Common/Counted.h"
@@ -18,7 +18,7 @@ namespace
 
 constexpr double c_varianceFloor = 1e-10;
 
-// The temporaries' numbers.
+// Indices of the temporaries.
 constexpr size_t c_sum = 0;
 constexpr size_t c_batchMean = 1;
 
@@ -50,7 +50,7 @@ void PrecomputeNode::InferShape(ShapeInference& inference)
     Resize();
 }
 
-// The matrix takes the shape's size; a file may hold the same elements as a single column.
+// Resizes the matrix to the shape. A file may hold the same elements as a single column.
 void PrecomputeNode::Resize()
 {
     const size_t rows = SampleLayout().MatrixRows();
@@ -110,7 +110,8 @@ void PrecomputeNode::ForwardProp(const FrameRange& range)
     Ops::Elementwise(ElementwiseOp::Copy, sum, batchMean, 1.0 / double(count));
     const std::vector<double> roundedMean = ToHost(batchMean);
     Ops::ElementwiseOverData(ElementwiseOp::SquaredDifference, samples, batchMean, mask, sum);
-    // Distances were taken from the mean as the element type rounds it: sum (x-m)^2 = sum (x-r)^2 - n (m-r)^2.
+    // Squared distances used the mean rounded to the element type, so they are corrected: sum (x-m)^2 = sum (x-r)^2 - n
+    // (m-r)^2.
     std::vector<double> sumOfSquares = ToHost(sum);
     for (size_t row = 0; row < sumOfSquares.size(); row++)
     {
@@ -120,7 +121,7 @@ void PrecomputeNode::ForwardProp(const FrameRange& range)
     Add(count, sumOnHost, sumOfSquares);
 }
 
-// Combines the statistics of the samples so far with those of further ones (Chan, Golub, LeVeque 1979).
+// Combines the statistics of the samples so far with those of new ones (Chan, Golub, LeVeque 1979).
 void PrecomputeNode::Add(size_t samples, const std::vector<double>& sum, const std::vector<double>& sumOfSquares)
 {
     const double before = double(m_samples);

@@ -1,5 +1,5 @@
-// Mean and InvStdDev (book 2.4.4): statistics of the training data, computed in a pass over them before training and
-// then fixed. The learner runs the pass.
+// Mean and InvStdDev (book 2.4.4): statistics of the training data, computed in a pass over the data before training
+// and then fixed. The learner runs the pass.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
@@ -12,12 +12,12 @@ namespace cntk
 {
 
 // The pass: BeginPrecompute() on every node that has not been computed, a forward pass for each minibatch, then
-// MarkComputed(). Several passes of Begin and Mark give the statistics of the last one.
+// MarkComputed(). Repeated passes of Begin and Mark give the statistics of the last one.
 class PrecomputeNode : public ComputationNode
 {
 public:
     void InferShape(ShapeInference& inference) override;
-    // Takes the minibatch into the statistics during the pass; afterwards nothing. Fails (Model) before it.
+    // Adds the minibatch to the statistics during the pass; afterwards does nothing. Fails (Model) before the pass.
     void ForwardProp(const FrameRange& range) override;
     void BeginForwardProp() override;
     std::vector<TemporarySpec> Temporaries() const override;
@@ -29,15 +29,15 @@ public:
 
     bool HasComputed() const { return m_hasComputed; }
     void BeginPrecompute();
-    // Fails (Data) when the pass saw no sample.
+    // Fails (Data) if the pass had no samples.
     void MarkComputed();
-    // Statistics known from elsewhere (a converted model): SampleElements() values.
+    // Sets statistics known from elsewhere (a converted model): SampleElements() values.
     void SetComputed(std::span<const double> values);
 
     const Matrix& Values() const { return m_statistics; }
 
 protected:
-    // Of the samples so far, exact up to double precision: their number, mean and sum of squared distances from it.
+    // Number, mean and sum of squared deviations of the samples so far, in double precision.
     const std::vector<double>& MeanSoFar() const { return m_mean; }
     double VarianceSoFar(size_t row) const { return m_sumOfSquares[row] / double(m_samples); }
     virtual bool NeedsVariance() const = 0;
@@ -62,7 +62,7 @@ protected:
     double Statistic(size_t row) const override { return MeanSoFar()[row]; }
 };
 
-// 1 / sqrt(variance), the variance biased (1/N) and at least 1e-10.
+// Computes 1 / sqrt(variance), the variance biased (1/N) and at least 1e-10.
 class InvStdDevNode final : public PrecomputeNode
 {
 protected:
@@ -70,7 +70,7 @@ protected:
     double Statistic(size_t row) const override;
 };
 
-// The numbers that a model stores of a node: of parameters and of these statistics; null for all other nodes.
+// Returns the values that a model stores for a node (parameters and these statistics); null for all other nodes.
 const Matrix* StoredValues(const ComputationNode& node);
 
 } // namespace cntk

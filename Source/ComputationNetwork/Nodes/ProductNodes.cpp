@@ -25,8 +25,8 @@ Transpose Opposite(Transpose transpose)
     return transpose == Transpose::No ? Transpose::Yes : Transpose::No;
 }
 
-// v = A B with A [O1..Or x J1..Jk], B [J1..Jk x rest] and v [O1..Or x rest]; or v = A' B with A [J x O]. Computed on
-// matrices [outputs x inner] and [inner x rest * columns].
+// Computes v = A B with A [O1..Or x J1..Jk], B [J1..Jk x rest] and v [O1..Or x rest]; or v = A' B with A [J x O].
+// Operates on matrices [outputs x inner] and [inner x rest * columns].
 class TimesNode final : public ComputationNode
 {
 public:
@@ -47,18 +47,18 @@ private:
     TensorShape InferOutputs(ShapeInference& inference);
     [[noreturn]] void FailInner(size_t left, size_t right) const;
 
-    // The left operand, its value or gradient, as the matrix it is multiplied as.
+    // Views the left operand, its value or gradient, as the matrix of the product.
     MatrixView Left(const MatrixView& view) const
     {
         return IsTransposed() ? Reshaped(view, m_inner, m_outputs) : Reshaped(view, m_outputs, m_inner);
     }
     MatrixView Right(const MatrixView& view) const { return Reshaped(view, m_inner, view.Elements() / m_inner); }
-    // Merged products of a loop have rows of a larger matrix.
+    // Views the output. Merged products of a loop have rows of a larger matrix.
     MatrixView Output(const MatrixView& view) const
     {
         return view.rows == m_outputs ? view : Reshaped(view, m_outputs, view.Elements() / m_outputs);
     }
-    // One sample of a value; the whole value of a node without a layout.
+    // Returns one sample of a value; the whole value of a node without a layout.
     static MatrixView SampleOf(const ComputationNode& node, const MatrixView& view, size_t column)
     {
         return node.HasMBLayout() ? view.Columns(column, 1) : view;
@@ -73,7 +73,7 @@ private:
 
     Transpose m_transposeLeft;
     uint64_t m_outputRank = 1;
-    int32_t m_inputRankInference = -1; // only kept, for files of version 12 and later
+    int32_t m_inputRankInference = -1; // stored only, for files of version 12 and later
     size_t m_outputs = 1;
     size_t m_inner = 1;
     size_t m_rest = 1;
@@ -97,8 +97,8 @@ void TimesNode::FailInner(size_t left, size_t right) const
          Counted(left, IsTransposed() ? "row" : "column"), ", the right one ", Counted(right, "row"));
 }
 
-// A plain matrix without columns takes all of a sample's elements: [M x 0] times [1 x 1 x N] becomes [M x 1 x 1 x N].
-// So does a matrix with as many columns as the sample has elements (a file of August 2015).
+// Infers a plain matrix' unknown columns from all of a sample's elements: [M x 0] times [1 x 1 x N] becomes [M x 1 x 1
+// x N]. Treats a matrix with as many columns as the sample has elements (a file of August 2015) in the same way.
 void TimesNode::InferUnknownColumns()
 {
     const TensorShape& a = Input(0)->SampleLayout();
@@ -125,7 +125,7 @@ void TimesNode::InferUnknownColumns()
         parameter->SetParameterShape(shape);
 }
 
-// Sets m_inner; returns the output's dimensions that come from the right operand.
+// Sets m_inner and returns the output's dimensions that come from the right operand.
 TensorShape TimesNode::InferOutputs(ShapeInference& inference)
 {
     InferUnknownColumns();
@@ -157,7 +157,8 @@ TensorShape TimesNode::InferOutputs(ShapeInference& inference)
     {
         if (a.Rank() == rank + 1 && m_inner != b.Elements())
             FailInner(m_inner, b[0]);
-        // A tensor meets the elements of a vector in their order, but no other tensor of as many elements.
+        // A tensor accepts a vector with the same number of elements, in their order, but not a tensor of another
+        // shape.
         TensorShape inner;
         for (size_t axis = rank; axis < a.Rank(); axis++)
             inner.SetDim(axis - rank, a[axis]);
@@ -233,7 +234,7 @@ void TimesNode::ForwardProp(const FrameRange& range)
                       Transpose::No, Output(output.Columns(column, 1)));
 }
 
-// dA = g B', and for A' B: dA = B g'
+// Computes dA = g B', and for A' B: dA = B g'.
 Product TimesNode::LeftGradient(const MatrixView& gradient, const MatrixView& right, const MatrixView& left,
                                 double beta) const
 {
@@ -249,14 +250,14 @@ void TimesNode::ZeroGapsOfGradient(const FrameRange& range) const
     Ops::MaskColumns(Gradient(range), ColumnMask(range));
 }
 
-// The left operand is the same for all samples, so its gradient is a sum over them.
+// Computes the gradient of a left operand that is the same for all samples: a sum over the samples.
 Product TimesNode::SharedLeftGradient(const FrameRange& range)
 {
     ZeroGapsOfGradient(range);
     const MatrixView left = Left(InputGradient(0, range));
     const MatrixView gradient = Output(Gradient(range));
     const MatrixView right = Right(Input(1)->Value(range));
-    // Zeros in the gradient do for gaps, but not for infinities there.
+    // Zeros in the gradient exclude gaps, unless the gaps hold infinite values.
     Ops::ClearNotFinite(Input(1)->Value(range), ColumnMask(range));
     return LeftGradient(gradient, right, left, GradientBeta(0));
 }
@@ -275,13 +276,13 @@ void TimesNode::AddSparseLeftGradient(const FrameRange& range)
     const MatrixView left = Input(0)->Gradient(range);
     if (GradientBeta(0) == 0)
         Ops::Fill(left, 0);
-    // Columns of the product's matrix are the parameter's only if nothing was reshaped.
+    // Columns of the product's matrix are those of the parameter only if the parameter was not reshaped.
     TouchedColumns& touched = Input(0)->GradientColumns();
     touched.all = touched.all || left.columns != m_inner;
     Ops::MultiplyByTransposeOf(gradient, right, Left(left), touched);
 }
 
-// A different matrix for each sample.
+// Adds the gradient when each sample has its own matrix.
 void TimesNode::AddGradientBySample(size_t input, const FrameRange& range)
 {
     const MatrixView gradient = Gradient(range);
@@ -359,7 +360,7 @@ void TimesNode::SetParameters(const NodeParameters& parameters)
 
 // ---- DiagTimes ----
 
-// v_ij = d_i y_ij: a diagonal matrix, given as a column, times Y.
+// Computes v_ij = d_i y_ij: a diagonal matrix, given as a column, times Y.
 class DiagTimesNode final : public ComputationNode
 {
 public:

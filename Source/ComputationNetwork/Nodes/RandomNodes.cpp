@@ -11,7 +11,7 @@ namespace
 {
 
 constexpr uint64_t c_seedStep = 1073807359;
-constexpr uint64_t c_masksOfWorker = uint64_t(1) << 20; // before they are those of the next one
+constexpr uint64_t c_masksOfWorker = uint64_t(1) << 20; // masks before the range of the next worker begins
 
 } // namespace
 

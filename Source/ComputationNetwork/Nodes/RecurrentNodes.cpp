@@ -1,4 +1,4 @@
-// Delays: PastValue and FutureValue. In a loop a step at a time, outside of one for the whole minibatch.
+// Delays: PastValue and FutureValue. They run one step at a time in a loop, otherwise for the whole minibatch.
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 
 #include "Common/Error.h"
@@ -16,7 +16,7 @@ namespace cntk
 
 // ---- shape ----
 
-// The declared size serves until the input's is known: in a loop the input's depends on this node's.
+// Uses the declared size until the input's is known: in a loop the input's size depends on this node's.
 void DelayNode::InferShape(ShapeInference& inference)
 {
     const ComputationNode& input = *Input(0);
@@ -31,7 +31,7 @@ void DelayNode::InferShape(ShapeInference& inference)
 namespace
 {
 
-// body(first, how many, kind) for neighbours among [first, first + count) that are of one kind.
+// Calls body(first, count, kind) for each run of equal kind in [first, first + count).
 template <class Kind, class Body>
 void ForEachRun(size_t first, size_t count, const Kind& kind, const Body& body)
 {
@@ -103,7 +103,7 @@ void DelayNode::AppendStepKey(std::vector<uint64_t>& key) const
                                history.values.IsAllocated() ? history.values.Columns() : 0});
 }
 
-// Neighbours of one kind are one copy: on a GPU each copy costs what it costs to launch it.
+// Copies runs of the same kind together: on a GPU each copy costs a launch.
 void DelayNode::FillMixedStep(size_t time, size_t firstSequence, size_t count)
 {
     const MBLayout& layout = *GetMBLayout();
@@ -148,7 +148,7 @@ void DelayNode::ForwardProp(const FrameRange& range)
     const size_t end = range.IsAll() ? GetMBLayout()->TimeSteps() : first + 1;
     for (size_t time = first; time < end;)
     {
-        // Steps that follow one another are one copy.
+        // Consecutive steps are copied together.
         const size_t source = m_sourceOfStep[time];
         size_t count = 1;
         if (source == c_mixed)
@@ -187,13 +187,13 @@ bool DelayNode::PassesGradient(size_t time) const
     return m_sourceOfStep[time] != c_initial && !isFromOutside;
 }
 
-// Nothing flows to other minibatches, over the ends of sequences or from gaps.
+// Propagates the gradient. None flows to other minibatches, across sequence ends or from gaps.
 void DelayNode::BackpropSequences(size_t time, size_t firstSequence, size_t count)
 {
     const MBLayout& layout = *GetMBLayout();
     const size_t rows = layout.ParallelSequences(), delay = TimeStep();
     const size_t source = m_sourceOfStep[time];
-    // Not InputGradient, which notes something in the input: threads do this side by side.
+    // InputGradient is not used, because it writes to the input and threads run this in parallel.
     const MatrixView inputGradient = Input(0)->Gradient();
     const auto add = [&](size_t from, size_t row, size_t columns)
     {
@@ -243,7 +243,7 @@ void DelayNode::Keep(const History& before, History& after) const
         after.values.Resize(ValueRows(), delay * all);
     const size_t fromHere = std::min(steps, delay);
     after.validSteps = fromHere;
-    // All steps are one copy, those of a part one each.
+    // All steps are copied together; those of a part one by one.
     const size_t together = rows == all ? fromHere : 1;
     for (size_t step = 0; step < fromHere; step += together)
         Ops::Copy(Source().Columns((steps - fromHere + step) * rows, together * rows),
@@ -265,7 +265,7 @@ void DelayNode::EndForwardProp()
     History& after = m_history[1 - m_current];
     if (BeginsMinibatch())
         after.validSteps = 0;
-    // Another part's sequences may go on where this one's do not.
+    // Sequences of another part may continue even if those of this part do not.
     if (GoesOn() || (m_isPast && IsPart()))
         Keep(m_history[m_current], after);
 }
@@ -376,7 +376,7 @@ void DelayNode::SetParameters(const NodeParameters& parameters)
         Fail(ErrorKind::Config, "parameter 'timeStep' is ", step, "; expected a whole number from 1 to ",
              std::numeric_limits<int32_t>::max());
     m_timeStep = int32_t(step);
-    // A number in single precision, as the original's, in networks of double precision, too.
+    // A single-precision constant as in CNTK v1.1, even in networks of double precision.
     m_initialValue = double(float(parameters.Real("defaultHiddenActivity", 0.1)));
 }
 

@@ -12,7 +12,7 @@ namespace
 
 using Op = ElementwiseOp;
 
-// A number that the elements of all samples make; gaps do not count, and get no gradient.
+// Computes one value from the elements of all samples. Gaps do not count and get no gradient.
 class NormNode : public ComputationNode
 {
 public:
@@ -23,9 +23,9 @@ public:
     }
 
 protected:
-    // v = the sum of op over all elements.
+    // Computes v = the sum of op over all elements.
     void SumOf(Op op) const { Ops::ElementwiseOverData(op, Input(0)->Value(), Mask(), Value()); }
-    // The gradient of x += op(a, b), where an operand without memory stands for x.
+    // Adds op(a, b) to the gradient of x, where an operand without memory stands for x.
     void AddGradient(Op op, const MatrixView& a, const MatrixView& b, const MatrixView& inputGradient,
                      double beta) const
     {
@@ -70,7 +70,7 @@ public:
         SumOf(Op::Square);
         Ops::Elementwise(Op::Sqrt, Value(), Value());
     }
-    // dx += x g / v, and 0 where everything is 0
+    // Computes dx += x g / v, and 0 if all elements are 0.
     void BackpropTo(size_t input, const FrameRange& range) override
     {
         const MatrixView factor = Temporary(0, range);

@@ -1,5 +1,5 @@
-// The same numbers in other dimensions: Reshape, LegacyReshape (the Reshape of the network description language),
-// ReconcileDynamicAxis.
+// Nodes that change dimensions but not values: Reshape, LegacyReshape (the Reshape of the network description
+// language), ReconcileDynamicAxis.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
@@ -18,8 +18,8 @@ namespace
 
 using Op = ElementwiseOp;
 
-// Dimensions begin..end-1 of each sample (from 1; 0: from the first, to the last) are replaced by others; one of them
-// may be 0 and follows from the rest.
+// Replaces dimensions begin..end-1 of each sample (counted from 1; 0: from the first, or to the last) by others. One of
+// the new dimensions may be 0 and follows from the rest.
 class ReshapeNode final : public ComputationNode
 {
 public:
@@ -92,7 +92,7 @@ void ReshapeNode::SerializeFields(ModelArchive& archive)
         Fail(ErrorKind::Model, "the file replaces dimensions ", m_begin, " to ", m_end, "; expected numbers from 0");
 }
 
-// "3:4:5"; a 0 is allowed.
+// Parses a shape such as "3:4:5"; a 0 is allowed.
 TensorShape ShapeParameter(const NodeParameters& parameters, const char* name)
 {
     const std::string text = parameters.Text(name);
@@ -124,8 +124,8 @@ void ReshapeNode::SetParameters(const NodeParameters& parameters)
         m_shape = ShapeParameter(parameters, "dims");
 }
 
-// Another number of rows. With sequences, several frames of one become one, or one several; frames on their own, and
-// parameters, are the same memory, cut into columns of another length.
+// Changes the number of rows. With sequences, several frames become one, or one becomes several. In frame mode, and for
+// parameters, the same memory is divided into columns of another length.
 class LegacyReshapeNode final : public ComputationNode
 {
 public:
@@ -152,7 +152,7 @@ public:
     }
 
 private:
-    // No frame moves: the same memory, cut anew.
+    // Returns true if no frame moves: the same memory with other columns.
     bool IsCopy() const { return GetMBLayout() == Input(0)->GetMBLayout() || GetMBLayout()->IsFrameMode(); }
     MatrixView LikeInput(const MatrixView& own) const
     {
@@ -160,7 +160,8 @@ private:
         return Reshaped(own, rows, own.Elements() / rows);
     }
 
-    // Both sides as [rows of the smaller frames, frames of a group, sequences, groups], in the strides of their memory.
+    // Both sides have the form [rows of the smaller frames, frames of a group, sequences, groups], with the strides of
+    // their memory.
     size_t SmallRows() const { return std::min(Input(0)->ValueRows(), size_t(m_rows)); }
     size_t FramesOfGroup() const { return std::max(Input(0)->ValueRows(), size_t(m_rows)) / SmallRows(); }
     TensorView Groups(const MatrixView& view, bool isLarge) const
@@ -177,13 +178,13 @@ private:
     TensorView InputTensor(const MatrixView& view) const { return Groups(view, Input(0)->ValueRows() > m_rows); }
     TensorView ValueTensorOf(const MatrixView& view) const { return Groups(view, Input(0)->ValueRows() < m_rows); }
 
-    // Files have it for an image of one row of gray, and for none.
+    // Returns true for a one-row grey image. Files store the same dimensions for no image.
     bool IsOneRow() const { return m_image == TensorShape{1, size_t(m_rows), 1}; }
     bool HasImage() const { return m_image.Elements() == m_rows && (m_isImage || !IsOneRow()); }
 
     uint64_t m_rows = 1;
-    bool m_isImage = false; // of one row
-    TensorShape m_image;    // [channels x width x height], or nothing known
+    bool m_isImage = false; // the image has one row
+    TensorShape m_image;    // [channels x width x height], or empty if unknown
 };
 
 void LegacyReshapeNode::InferShape(ShapeInference& inference)
@@ -225,7 +226,7 @@ void LegacyReshapeNode::SerializeFields(ModelArchive& archive)
             m_image = TensorShape{1, size_t(m_rows), 1};
         archive.Shape(m_image, true);
     }
-    // August 2015 has zeros where no image was given. Written again as a shape, they would read as its older form.
+    // August 2015 stored zeros for no image. Written back as a shape, they would read as its older form.
     if (archive.IsLoading() && m_image.HasUnknown())
         m_image = TensorShape();
 }
@@ -273,7 +274,7 @@ size_t LengthOf(const MBLayout& layout, size_t id)
     return 0;
 }
 
-// The first sequence that is not as long in both.
+// Describes the first sequence whose length differs between the nodes.
 std::string DifferentSequence(const ComputationNode& a, const ComputationNode& b)
 {
     const MBLayout &ours = *a.GetMBLayout(), &theirs = *b.GetMBLayout();
@@ -284,7 +285,7 @@ std::string DifferentSequence(const ComputationNode& a, const ComputationNode& b
     return "";
 }
 
-// x with the layout of another node, which must be equal: nodes whose layouts are only equal cannot be combined.
+// Gives x the layout of another node, which must be equal: nodes with equal but separate layouts cannot be combined.
 class ReconcileDynamicAxisNode final : public ComputationNode
 {
 public:

@@ -1,4 +1,4 @@
-// Sums over lattices on the host; softmax and gradients where the network is.
+// Computes sums over lattices on the host, and softmax and gradients on the network's device.
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 
 #include "Common/Counted.h"
@@ -16,7 +16,7 @@ namespace
 using Lifetime = TemporarySpec::Lifetime;
 using StatePosterior = LatticeSums::StatePosterior;
 
-// A matrix as the host can read it.
+// Returns a matrix' values in host memory.
 template <class ElemType>
 const ElemType* HostValues(const MatrixView& view, std::vector<ElemType>& copy)
 {
@@ -27,8 +27,8 @@ const ElemType* HostValues(const MatrixView& view, std::vector<ElemType>& copy)
     return copy.data();
 }
 
-// target = softmax - gradient / g of a frame: what is left of labels - smoothing * posteriors, states ascending.
-// posteriors: those of MMI; those of MBR have a sign and stand for labels - posteriors.
+// Appends the target of a frame: target = softmax - gradient / g, the remainder of labels - smoothing * posteriors,
+// states ascending. posteriors: those of MMI. Those of MBR are signed and stand for labels - posteriors.
 void AddTarget(std::span<const StatePosterior> posteriors, uint32_t reference, const SequenceTrainingSettings& settings,
                std::vector<StatePosterior>& target)
 {
@@ -70,7 +70,7 @@ std::vector<TemporarySpec> SequenceCriterionNode::Temporaries() const
     return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Lifetime::Forward : Lifetime::ForwardBackward), softmax};
 }
 
-// The reference's states, one a frame.
+// Reads the reference's states, one per frame.
 void SequenceCriterionNode::ReadReference()
 {
     const size_t rows = Input(0)->SampleElements(), columns = Input(0)->ValueColumns();
@@ -143,7 +143,7 @@ const Lattice& SequenceCriterionNode::LatticeOf(const SequenceInfo& sequence) co
     return lattice;
 }
 
-// After ComputePosteriors: of the sequence's frames.
+// Takes the posteriors of the sequence's frames. Call after ComputePosteriors.
 template <class ElemType>
 void SequenceCriterionNode::TakePosteriors(const SequenceInfo& sequence, const FrameScores<ElemType>& scores)
 {
@@ -158,7 +158,7 @@ void SequenceCriterionNode::TakePosteriors(const SequenceInfo& sequence, const F
     }
 }
 
-// The criterion; where there will be a backward pass, what it subtracts from the softmax, too.
+// Computes the criterion and, if a backward pass follows, the posteriors that it subtracts from the softmax.
 template <class ElemType>
 double SequenceCriterionNode::SumSequences()
 {
@@ -258,8 +258,8 @@ std::string SequenceCriterionNode::UnsuitableData() const
 namespace
 {
 
-// For each sequence of a sample: one path through the state 0 in all frames, another through state 1 in those but the
-// first.
+// Creates a lattice for each sequence of a sample: one path through state 0 in all frames, another through state 1 in
+// all but the first.
 void GiveLattices(ComputationNode& node, const MBLayout& layout)
 {
     std::vector<LatticePtr> lattices;
@@ -303,7 +303,7 @@ void RegisterSequenceCriterion(NodeRegistry& registry)
     for (GradientSample& sample : type.samples)
     {
         sample.prepare = GiveLattices;
-        // Differences cannot check a gradient that is not that of the value (UnsuitableData).
+        // Differences cannot check a gradient that is not the derivative of the value (UnsuitableData).
         sample.tolerance = std::numeric_limits<double>::infinity();
     }
     registry.Add<SequenceCriterionNode>(type);

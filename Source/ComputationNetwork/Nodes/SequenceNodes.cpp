@@ -1,4 +1,4 @@
-// Nodes that see whole sequences: TimeReverse, CRF and the decoder that goes with it.
+// Nodes that read whole sequences: TimeReverse, CRF and its decoder.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
@@ -17,7 +17,7 @@ namespace
 
 using Lifetime = TemporarySpec::Lifetime;
 
-// body(row, first step, end) for the part of each sequence that lies in the minibatch.
+// Calls body(row, first step, end) for the part of each sequence inside the minibatch.
 template <class Body>
 void ForEachSequence(const MBLayout& layout, Body&& body)
 {
@@ -35,7 +35,7 @@ void ForEachSequence(const MBLayout& layout, Body&& body)
 
 // ---- TimeReverse ----
 
-// Each sequence from its end to its start.
+// Reverses each sequence in time.
 class TimeReverseNode final : public ComputationNode
 {
 public:
@@ -92,7 +92,7 @@ public:
 private:
     static constexpr size_t c_gap = SIZE_MAX;
 
-    // body(column, source, count): columns that follow one another on both sides, such as those of one step.
+    // Calls body(column, source, count) for columns that are consecutive on both sides, such as those of one step.
     template <class Body>
     void ForEachStretch(Body&& body) const
     {
@@ -109,7 +109,7 @@ private:
     }
 
     uint64_t m_layoutVersion = UINT64_MAX;
-    std::vector<size_t> m_source; // of each column
+    std::vector<size_t> m_source; // source of each column
 };
 
 // ---- CRF ----
@@ -161,7 +161,7 @@ double LogSum(const std::vector<double>& terms)
     return largest + std::log(sum);
 }
 
-// labels, scores and the square matrix of transitions.
+// Checks labels, scores and the square matrix of transitions.
 void CheckTaggerInputs(const ComputationNode& node, const ShapeInference& inference)
 {
     RequireDenseInputs(node, inference);
@@ -177,8 +177,8 @@ void CheckTaggerInputs(const ComputationNode& node, const ShapeInference& infere
              scores.SampleElements(), "] (to x from) as its third input, but got ", DescribeShape(transitions));
 }
 
-// v = -log p(labels) of a linear chain with the scores of the labels and of the transitions between them, added up over
-// the sequences. The label before the first one is taken to be the first one.
+// Computes v = -log p(labels) of a linear chain with scores for the labels and for the transitions between them, summed
+// over the sequences. The label before the first one is assumed to equal the first one.
 class CrfNode final : public ComputationNode
 {
 public:
@@ -224,15 +224,15 @@ public:
     }
 
 private:
-    // The steps of one sequence in the minibatch.
+    // Steps of one sequence in the minibatch.
     struct Steps
     {
         size_t row, first, count, parallel;
         size_t Column(size_t step) const { return (first + step) * parallel + row; }
     };
 
-    // The sequence's part of the value: log sum of all paths from its first label on, minus the path that its labels
-    // give. Its gradients are added to those kept for the backward pass.
+    // Returns the sequence's part of the value: log sum of all paths from its first label on, minus the path of its
+    // labels. Adds its gradients to those kept for the backward pass.
     double AddSequence(size_t row, size_t first, size_t end)
     {
         const Steps steps{row, first, end - first, Input(1)->GetMBLayout()->ParallelSequences()};
@@ -242,7 +242,7 @@ private:
         return total - path;
     }
 
-    // The path's score; subtracts its gradients.
+    // Returns the path's score and subtracts its gradients.
     double PathOfLabels(const Steps& steps)
     {
         double path = 0;
@@ -258,8 +258,8 @@ private:
         return path;
     }
 
-    // From the first step on. entering(to, step): log sum of all paths that lead to a label, before its score is added;
-    // alpha: with it.
+    // Sums forward from the first step. entering(to, step): log sum of all paths that lead to a label, before its score
+    // is added; alpha: with its score.
     double SumOfPaths(const Steps& steps)
     {
         const size_t labels = m_scores.rows;
@@ -284,8 +284,8 @@ private:
         return LogSum(m_terms);
     }
 
-    // From the last step back: the probabilities of labels and of pairs of them, which are the gradients of the sum of
-    // all paths. After SumOfPaths.
+    // Goes backward from the last step and adds the probabilities of labels and of label pairs, which are the gradients
+    // of the sum of all paths. Call after SumOfPaths.
     void AddPosteriors(const Steps& steps, double total)
     {
         const size_t labels = m_scores.rows;
@@ -321,8 +321,8 @@ private:
     std::vector<double> m_alpha, m_entering, m_posterior, m_earlier, m_terms;
 };
 
-// The best path through scores and transitions from the first label of each sequence to its last, as columns with a
-// single 1.
+// Finds the best path through scores and transitions from the first label of each sequence to its last, as one-hot
+// columns.
 class SequenceDecoderNode final : public ComputationNode
 {
 public:

@@ -1,4 +1,4 @@
-// Parts and permutations of the dimensions of a sample: Slice, TransposeDimensions, Diagonal.
+// Nodes that select or permute the dimensions of a sample: Slice, TransposeDimensions, Diagonal.
 #include "Common/Error.h"
 #include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -16,7 +16,8 @@ namespace
 
 using Op = ElementwiseOp;
 
-// The elements begin..end-1 of one axis; the others stay. Negative numbers count from the end, an end of 0 is the end.
+// Returns the elements begin..end-1 of one axis; the other axes are unchanged. Negative numbers count from the end, and
+// an end of 0 is the end.
 class SliceNode final : public ComputationNode
 {
 public:
@@ -94,7 +95,8 @@ public:
 private:
     static constexpr int32_t c_rowsOfOldFile = 0;
 
-    // Files before version 3 mean rows of the minibatch's matrix, whatever the sample's dimensions are.
+    // Finds the axis for files before version 3, which count rows of the minibatch's matrix regardless of the sample's
+    // dimensions.
     void FindAxisOfRows()
     {
         const TensorShape x = Input(0)->SampleLayout().WithoutTrailingOnes();
@@ -110,7 +112,7 @@ private:
         m_axis = int32_t(x.Rank());
     }
 
-    // [elements of the sliced axis and below it x everything above]
+    // Views the input as [elements of the sliced axis and below it x everything above].
     MatrixView Blocks(const MatrixView& input) const { return Reshaped(input, m_rows, input.Elements() / m_rows); }
     MatrixView Part(const MatrixView& input) const
     {
@@ -125,12 +127,12 @@ private:
     int64_t m_begin = 0;
     int64_t m_length = 1;
     int32_t m_axis = 1;
-    size_t m_below = 1; // elements of the dimensions below the axis
+    size_t m_below = 1; // number of elements of the dimensions below the axis
     size_t m_first = 0; // elements before the slice, in a block
-    size_t m_rows = 1;  // of a block of the input
+    size_t m_rows = 1;  // rows of a block of the input
 };
 
-// Two dimensions of each sample, or of a parameter, change places.
+// Exchanges two dimensions of each sample, or of a parameter.
 class TransposeDimensionsNode final : public ComputationNode
 {
 public:
@@ -187,7 +189,7 @@ private:
     size_t m_rank = 2;
 };
 
-// The diagonal of a square matrix as a row.
+// Returns the diagonal of a square matrix as a row.
 class DiagonalNode final : public ComputationNode
 {
 public:

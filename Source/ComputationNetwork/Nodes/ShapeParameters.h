@@ -1,4 +1,4 @@
-// Parameters of leaves that are dimensions, and their records.
+// Dimension parameters of leaves, and their records.
 #pragma once
 
 #include "Common/Error.h"
@@ -14,7 +14,7 @@
 namespace cntk
 {
 
-// 0 stands for a dimension that is to be inferred.
+// Reads a dimension; 0 means that it is to be inferred.
 inline size_t DimensionOf(const NodeParameters& parameters, std::string_view name, size_t defaultValue)
 {
     const long long dimension = parameters.Integer(name, static_cast<long long>(defaultValue));
@@ -23,7 +23,7 @@ inline size_t DimensionOf(const NodeParameters& parameters, std::string_view nam
     return static_cast<size_t>(dimension);
 }
 
-// "3:4:5"
+// Parses a shape such as "3:4:5".
 inline TensorShape ParseDims(const std::string& text)
 {
     TensorShape shape;
@@ -40,7 +40,7 @@ inline TensorShape ParseDims(const std::string& text)
     return shape;
 }
 
-// The record of a dimension that may be given without its name.
+// Describes a dimension that may be given by position.
 inline NodeParameterInfo Dimension(const char* name, const char* defaultText, const char* doc)
 {
     NodeParameterInfo info = Samples::Option(name, ParameterKind::Integer, defaultText, doc);

@@ -1,4 +1,4 @@
-// Samples below one another: RowStack, RowRepeat.
+// Nodes that stack samples: RowStack, RowRepeat.
 #include "Common/Error.h"
 #include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -16,7 +16,7 @@ namespace
 
 using Op = ElementwiseOp;
 
-// The inputs one after another along one axis. Other dimensions of 1, and parameters over all samples, are repeated.
+// Concatenates the inputs along one axis. Other dimensions of size 1, and parameters over all samples, are broadcast.
 class RowStackNode final : public ComputationNode
 {
 public:
@@ -106,8 +106,8 @@ public:
 private:
     static constexpr int32_t c_rowsOfOldFile = 0;
 
-    // August 2015 stacked rows of matrices: of samples all dimensions, which is along the last one where the others
-    // agree.
+    // Finds the axis for files of August 2015, which stacked rows of matrices. For samples this covers all dimensions,
+    // which is the last axis if the other dimensions agree.
     void FindAxisOfRows()
     {
         size_t rank = 1;
@@ -132,8 +132,9 @@ private:
         m_axis = int32_t(rank);
     }
 
-    // Inputs of August 2015 are [1 x 1 x rows], computed values [rows]: stacked along the first axis they do not fit,
-    // but all of them are vectors. Rows of two dimensions, [1 x columns], are not of such files: they become a matrix.
+    // Returns true if the inputs are vectors of a file of August 2015: its inputs are [1 x 1 x rows] and its computed
+    // values [rows], which do not fit along the first axis. Rows of two dimensions, [1 x columns], do not occur in such
+    // files; they become a matrix.
     bool StacksVectorsOfOldFile() const
     {
         if (m_axis != 1)
@@ -157,7 +158,8 @@ private:
     }
 
     size_t RowsOf(size_t input) const { return (m_firsts[input + 1] - m_firsts[input]) * m_below; }
-    // An input that fits: [its elements of the axis and below x everything above], and its place in the output.
+    // Views an input that needs no broadcasting as [its elements of the axis and below x everything above], at its
+    // place in the output.
     MatrixView Whole(size_t input, const MatrixView& x) const
     {
         return Reshaped(x, RowsOf(input), x.Elements() / RowsOf(input));
@@ -167,7 +169,7 @@ private:
         const size_t rows = m_firsts.back() * m_below;
         return Reshaped(output, rows, output.Elements() / rows).Rows(m_firsts[input] * m_below, RowsOf(input));
     }
-    // The same for inputs of which something is repeated.
+    // Does the same for inputs that are broadcast.
     TensorView InputTensor(size_t input, const MatrixView& x) const
     {
         return TensorView::OfSamples(x, ShapeOf(input), m_rank, Input(input)->HasMBLayout());
@@ -185,11 +187,11 @@ private:
     bool m_isFlat = false;
     size_t m_rank = 1;
     size_t m_below = 1;
-    std::vector<size_t> m_firsts; // along the axis, for each input; then the sum
-    std::vector<bool> m_isPlain;  // nothing of the input is repeated
+    std::vector<size_t> m_firsts; // offset along the axis for each input; then the sum
+    std::vector<bool> m_isPlain;  // the input is not broadcast
 };
 
-// The sample n times, along its last dimension.
+// Repeats the sample n times along its last dimension.
 class RowRepeatNode final : public ComputationNode
 {
 public:
@@ -197,7 +199,7 @@ public:
     {
         RequireDenseInputs(*this, inference);
         TensorShape shape = Input(0)->SampleLayout();
-        // A bias of one column makes samples [rows x 1], which are vectors all the same.
+        // A bias of one column makes samples of [rows x 1], which are treated as vectors.
         if (Input(0)->HasMBLayout() && shape.Elements() == shape[0])
             shape = TensorShape{shape[0]};
         const size_t last = std::max<size_t>(shape.Rank(), 1) - 1;
@@ -231,7 +233,7 @@ public:
     }
 
 private:
-    // [elements of the input's sample x count x samples]
+    // Views the value as [elements of the input's sample x count x samples].
     TensorView Repeated(const MatrixView& view, size_t count) const
     {
         const size_t elements = Input(0)->SampleElements();

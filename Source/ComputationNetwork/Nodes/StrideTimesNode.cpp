@@ -15,8 +15,8 @@ namespace
 
 using Op = ElementwiseOp;
 
-// Column c of B belongs to stream k = c mod s. v_ic = sum_j A[i, j s + k] b_jc where the streams lie in the columns of
-// A, v_ic = sum_j A[i s + k, j] b_jc where they lie in its rows. A may be another matrix for each sample.
+// Column c of B belongs to stream k = c mod s. Computes v_ic = sum_j A[i, j s + k] b_jc if the streams are in the
+// columns of A, and v_ic = sum_j A[i s + k, j] b_jc if they are in its rows. A may be another matrix for each sample.
 class StrideTimesNode final : public ComputationNode
 {
 public:
@@ -46,7 +46,7 @@ public:
             else
                 Ops::Elementwise(Op::Product, Output(g, block), Right(other, block), Left(inputGradient, block), 1, 1);
         };
-        // A sum over samples: not over gaps, which may hold anything.
+        // A sum over samples must leave out gaps, whose content is undefined.
         const std::span<const uint8_t> mask =
             Input(input)->HasMBLayout() ? std::span<const uint8_t>() : ColumnMask(range);
         ForEachDataStretch(mask, g.columns,
@@ -54,8 +54,8 @@ public:
     }
 
 private:
-    // Neighbouring columns: so many streams from one on, and that several times. Where only A changes with the samples,
-    // all streams of so many samples.
+    // Consecutive columns that hold the same streams, repeated several times. If only A changes with the samples, a
+    // block holds all streams of several samples.
     struct Block
     {
         size_t firstColumn;
@@ -64,7 +64,7 @@ private:
         size_t repeats;
     };
 
-    // A is data, B is a parameter with a column for each stream.
+    // Returns true if A is data and B is a parameter with a column for each stream.
     bool HasAllStreams() const { return Input(0)->HasMBLayout() && !Input(1)->HasMBLayout(); }
 
     template <class Body>
@@ -86,7 +86,7 @@ private:
         }
     }
 
-    // All three as [rows of the result, streams of the block, inner dimension, repeats].
+    // All three tensors are [rows of the result, streams of the block, inner dimension, repeats].
     TensorView Left(const MatrixView& a, const Block& block) const
     {
         const size_t rows = m_inColumns ? m_outputs : m_outputs * m_streams;
@@ -145,7 +145,7 @@ void StrideTimesNode::InferShape(ShapeInference& inference)
     const size_t rows = a.SampleLayout().MatrixRows(), columns = a.SampleLayout().MatrixColumns();
     if (m_inColumns)
         m_streams = m_inner == 0 ? 0 : columns / m_inner;
-    else // as many streams as B has columns
+    else // one stream per column of B
         m_streams = b.HasMBLayout() ? 0 : b.ValueColumns();
     m_outputs = m_inColumns || m_streams == 0 ? rows : rows / m_streams;
     if (inference.IsFinalPass())

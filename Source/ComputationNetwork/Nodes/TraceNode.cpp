@@ -1,4 +1,4 @@
-// Trace: passes its input on and prints it, for a look into a running network.
+// Trace: passes its input on and prints it, to inspect a running network.
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -18,17 +18,17 @@ namespace
 
 using Op = ElementwiseOp;
 
-// What stands in the file, in its order.
+// Fields in the order of the model file.
 struct TraceFormat
 {
     std::string message;
     uint64_t logFirst = 10;      // minibatches
-    uint64_t logFrequency = 100; // later, one of so many; 0: none
+    uint64_t logFrequency = 100; // after the first ones, one of this many is printed; 0: none
     bool logGradientToo = false;
-    bool isCategory = false; // the largest element's number or label instead of all elements
+    bool isCategory = false; // index or label of the largest element instead of all elements
     std::string labelMappingFile;
-    bool isSparse = false; // index:value of what is not 0
-    bool transpose = true; // accepted; samples are always printed one after another
+    bool isSparse = false; // index:value of elements that are not 0
+    bool transpose = true; // accepted without effect; samples are always printed one after another
     std::string prologue;
     std::string epilogue = "\n";
     std::string sequenceSeparator = "\n";
@@ -41,7 +41,7 @@ struct TraceFormat
     uint64_t onlyUpToTime = UINT32_MAX;
 };
 
-// "8.3": what may stand between % and f.
+// Accepts the text between % and f: "8.3".
 bool IsNumberFormat(const std::string& text)
 {
     return text.size() < 12 && text.find_first_not_of("0123456789.-+ ") == std::string::npos &&
@@ -65,7 +65,7 @@ public:
         if (m_logs)
             Print(Value(), "");
     }
-    // What it prints is another thing each time: nothing of it is repeated without asking it.
+    // A different key for each minibatch: a device must not repeat work without calling this node, which prints.
     void AppendStepKey(std::vector<uint64_t>& key) const override { key.push_back(m_minibatches); }
     void BackpropTo(size_t input, const FrameRange& range) override
     {
@@ -121,7 +121,7 @@ private:
                  "'; expected the width and precision of a number, like .6");
     }
 
-    // Goes where the program's own log goes, unless that is a file: it is for whoever watches.
+    // Prints to stderr, even if the program's log is a file, because a person is watching.
     void Print(const MatrixView& view, const char* what)
     {
         m_host.resize(view.Elements());

@@ -1,5 +1,5 @@
-// What the criteria of large vocabularies have in common: labels of numbers, and looking at the few columns of the
-// output matrix that each sample needs; no matrix of vocabulary x minibatch is made.
+// The base class of criteria for large vocabularies. They take word numbers as labels and read only the few columns of
+// the output matrix that each sample needs. No matrix of vocabulary x minibatch is created.
 #pragma once
 
 #include "Common/Counted.h"
@@ -18,7 +18,7 @@
 namespace cntk
 {
 
-// A copy of device numbers on the host; keeps its memory from minibatch to minibatch.
+// A host copy of device values; keeps its memory from minibatch to minibatch.
 class HostNumbers
 {
 public:
@@ -47,11 +47,11 @@ private:
     std::vector<double> m_doubles;
 };
 
-// What both criteria have in common: labels of numbers, inputs x [H], output matrix W [H x V].
+// Base class: labels of word numbers, inputs x [H], output matrix W [H x V].
 class VocabularyCriterion : public ComputationNode
 {
 protected:
-    // x is data; W is a parameter of as many rows.
+    // Requires x to be data and W a parameter with as many rows.
     void CheckInputs(ShapeInference& inference)
     {
         RequireDenseInputs(*this, inference);
@@ -73,7 +73,8 @@ protected:
 
     size_t Words() const { return Input(2)->ValueColumns(); }
 
-    // A whole number from 0 to limit in the label of a sample; what: "word". limited: the input that sets the limit.
+    // Returns the whole number from 0 to limit in the label of a sample. what: "word". limited: the input that sets the
+    // limit.
     int32_t NumberAt(const HostNumbers& labels, size_t row, size_t sample, size_t limit, const char* what,
                      size_t limited = 2) const
     {
@@ -88,7 +89,7 @@ protected:
     }
 };
 
-// Labels of twelve samples, one after another.
+// Describes labels of twelve samples, one after another.
 inline GradientSample::Input WordLabels(size_t rows, std::vector<double> values)
 {
     GradientSample::Input input = Samples::NotChecked(Samples::Data(TensorShape{rows}, 0, 0));
@@ -96,7 +97,7 @@ inline GradientSample::Input WordLabels(size_t rows, std::vector<double> values)
     return input;
 }
 
-// The record of a criterion of labels, x, W and one more input.
+// Returns the record of a criterion with labels, x, W and one more input.
 inline NodeType VocabularyCriterionType(const char* name, std::vector<std::string> aliases)
 {
     NodeType type;

@@ -10,14 +10,15 @@
 namespace cntk
 {
 
-// Fails (Model) for a number that is no layout.
+// Converts a layout number of a file. Fails (Model) for an unknown number.
 ImageLayout LayoutOfFile(int64_t number);
 
-// Kernel, maps, stride, sharing, padding, kind of pooling, layout, limit of temporary memory: version 5 and later.
+// Reads or writes kernel, maps, stride, sharing, padding, kind of pooling, layout and limit of temporary memory:
+// version 5 and later.
 void WindowFields(ModelArchive& archive, WindowSpec& spec, int32_t& poolKind, ImageLayout& layout,
                   uint64_t& maxTempMem);
 
-// "autoPadding=true", "lowerPad=1 x 1 upperPad=0"
+// Formats the padding: "autoPadding=true", "lowerPad=1 x 1 upperPad=0".
 std::string DescribePadding(const WindowSpec& spec);
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// Orders the nodes: depth-first, recurrent loops as blocks, then prunes gradients. Nothing
-// here recurses: networks may be thousands of nodes deep.
+// Orders the nodes: depth-first, recurrent loops as blocks; then prunes gradients. No function here recurses: networks
+// may be thousands of nodes deep.
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 
 #include "Common/Error.h"
@@ -29,7 +29,7 @@ PlanStep MakeLoop(const std::vector<ComputationNodePtr>& component)
     return step;
 }
 
-// Any trained parameter at or below the node; for the message of a network that cannot be trained.
+// Returns any trained parameter at or below the node, for the message about a network that cannot be trained.
 const ComputationNode* TrainedParameterBelow(const ComputationNodePtr& node)
 {
     for (const ComputationNodePtr& below : ComputationNetwork::Below({node}))
@@ -38,13 +38,13 @@ const ComputationNode* TrainedParameterBelow(const ComputationNodePtr& node)
     return nullptr;
 }
 
-// Nodes at or above a trained parameter.
+// Finds the nodes at or above a trained parameter.
 std::unordered_set<const ComputationNode*> NodesAboveParameters(const std::vector<PlanStep>& steps)
 {
     std::unordered_set<const ComputationNode*> above;
     for (const PlanStep& step : steps)
     {
-        // In a loop everybody is above everybody else.
+        // In a loop every node is above every other one.
         const bool any =
             std::any_of(step.nodes.begin(), step.nodes.end(),
                         [&](const ComputationNodePtr& node)
@@ -61,7 +61,7 @@ std::unordered_set<const ComputationNode*> NodesAboveParameters(const std::vecto
     return above;
 }
 
-// Of those, the ones between a parameter and the criterion: they get a gradient.
+// Selects those nodes between a parameter and the criterion, which get a gradient.
 std::vector<const ComputationNode*> NodesWithGradient(const std::vector<PlanStep>& steps,
                                                       const ComputationNodePtr& criterion)
 {

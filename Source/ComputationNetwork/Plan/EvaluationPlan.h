@@ -9,16 +9,16 @@
 namespace cntk
 {
 
-// A node computed for the whole minibatch, a recurrent loop stepped in time, or nodes that are computed as one.
+// A node computed for the whole minibatch, a recurrent loop stepped in time, or nodes computed as one.
 struct PlanStep
 {
     enum class Kind
     {
         Node,
         Loop,
-        // Times, Plus of a bias and a non-linearity as one pass; nodes = {times, plus, activation or nothing}
+        // Times, Plus of a bias and a non-linearity as one operation; nodes = {times, plus, activation or nothing}
         FusedAffine,
-        // LookupTable and all that reads it; nodes = {lookup, times, plus or nothing, activation or nothing, times, ..}
+        // LookupTable and all its readers; nodes = {lookup, times, plus or nothing, activation or nothing, times, ..}
         Lookup
     };
     Kind kind = Kind::Node;
@@ -26,24 +26,25 @@ struct PlanStep
     ElementwiseOp activation = ElementwiseOp::Copy; // of the fused chain
     int direction = +1;                             // loops: +1 t = 0..T-1 (PastValue), -1 backwards (FutureValue)
 
-    // Of a Lookup: the k-th node is one of the products that read the embedding.
+    // Returns true if the k-th node of a Lookup step is one of the products that read the embedding.
     bool IsProductOfLookup(size_t k) const
     {
         return k > 0 && nodes[k]->InputCount() == 2 && nodes[k]->Input(1) == nodes[0];
     }
-    // The value of the k-th node is not there: only the next one, or all products of a Lookup, would read it.
+    // Returns true if the value of the k-th node is not stored: only the next node, or all products of a Lookup, would
+    // read it.
     bool IsFusedAway(size_t k) const
     {
         if (kind == Kind::Lookup)
             return k == 0 || (k + 1 < nodes.size() && !IsProductOfLookup(k + 1));
         return kind == Kind::FusedAffine && k + 1 < nodes.size();
     }
-    // Neither is the gradient.
+    // Returns true if the gradient of the k-th node is not stored either.
     bool IsGradientFusedAway(size_t k) const { return kind == Kind::Lookup && k == 0; }
 };
 
-// Immutable. Tarjan's strongly connected components; a loop without a delay, or with contradicting directions, is an
-// error (Model) that lists the loop's nodes.
+// Immutable. Loops are Tarjan's strongly connected components. A loop without a delay, or with contradicting
+// directions, is an error (Model) that lists the loop's nodes.
 class EvaluationPlan
 {
 public:
@@ -54,20 +55,20 @@ public:
         ComputationNodePtr backwardRoot;            // training: the criterion; null: the last root
         std::vector<ComputationNodePtr> keepValues; // never fused away
     };
-    // Criteria and evaluations in the order of roots. Training fails (Model) where a node without gradient stands
-    // between the criterion and a trained parameter.
+    // Builds the plan. Criteria and evaluations keep the order of roots. Training fails (Model) if a node without a
+    // gradient stands between the criterion and a trained parameter.
     static EvaluationPlan Build(const std::vector<ComputationNodePtr>& roots, const Options& options);
 
-    // Of given steps as they are, unchecked; what tests feed the plan checker with.
+    // Returns a plan of the given steps without checks, for tests of the plan checker.
     static EvaluationPlan FromSteps(std::vector<PlanStep> steps, std::vector<ComputationNodePtr> roots,
                                     ComputationNodePtr backwardRoot = nullptr);
 
     const std::vector<PlanStep>& Steps() const { return m_steps; }
     const std::vector<ComputationNodePtr>& Roots() const { return m_roots; }
     const ComputationNodePtr& BackwardRoot() const { return m_backwardRoot; } // null: not for training
-    // The node lies between a trained parameter and the backward root.
+    // Returns true if the node lies between a trained parameter and the backward root.
     bool NeedsGradient(const ComputationNode* node) const;
-    // For each node of the plan in order, inputs before consumers.
+    // Returns the nodes of the plan in order, inputs before consumers.
     std::vector<ComputationNodePtr> NodesInOrder() const;
     std::string ToString() const; // one line a step, for traceLevel and tests
 

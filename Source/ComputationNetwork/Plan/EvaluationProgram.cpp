@@ -1,4 +1,4 @@
-// Flattens a plan: the calls of the forward pass, and those of the backward pass in their order.
+// Flattens a plan into the calls of the forward pass and the ordered calls of the backward pass.
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
 
 #include "Math/ProductList.h"
@@ -17,7 +17,7 @@ EvaluationProgram::EvaluationProgram(const EvaluationPlan& plan, const MemoryPla
         PlanBackward();
 }
 
-// Frame by frame, for tests: whatever can. Not where the steps of an input are others.
+// Returns true if a node runs frame by frame (for tests). Nodes whose inputs have other time steps cannot.
 bool EvaluationProgram::StepsInTime(const ComputationNode& node) const
 {
     return m_frameByFrame && node.HasMBLayout() && !node.Type().traits.isLeaf &&
@@ -60,7 +60,7 @@ void EvaluationProgram::PlanBackward()
                 AddCalls(*step.nodes[k], step, Inputs::All);
             backward.calls.end = calls.size();
         }
-        backwardSteps.push_back(backward); // also where there is nothing to do: the index is the time
+        backwardSteps.push_back(backward); // even without calls: the index is the plan's time
     }
     m_started.clear();
     MarkUpdates();
@@ -112,7 +112,7 @@ void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, In
     }
 }
 
-// Calls that are all of a parameter's gradient. Not those that are made time step by time step.
+// Marks calls that contribute a parameter's whole gradient, except those made time step by time step.
 void EvaluationProgram::MarkUpdates()
 {
     std::unordered_map<const ComputationNode*, size_t> contributions;

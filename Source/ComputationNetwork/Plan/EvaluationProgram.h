@@ -1,4 +1,4 @@
-// A plan as flat arrays of raw pointers, so that a minibatch needs no look-ups: what Forward and Backward walk along.
+// A plan as flat arrays of raw pointers, so that a minibatch needs no lookups. Forward and Backward iterate over them.
 #pragma once
 
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
@@ -15,7 +15,7 @@ namespace cntk
 class EvaluationProgram
 {
 public:
-    // A part of one of the arrays.
+    // A range of indices of one of the arrays.
     struct Range
     {
         size_t begin = 0;
@@ -43,13 +43,13 @@ public:
         ComputationNode* node;
         ComputationNode* input;
         size_t inputIndex;
-        bool isFirst;      // nothing was added to the input's gradient yet
-        bool mayOverwrite; // of the node's type
+        bool isFirst;      // nothing was added to the input's gradient before
+        bool mayOverwrite; // property of the node's type
         bool isParameter;  // the input is one; its gradient may be known to be sparse
-        bool mayUpdate;    // the input is a parameter that no other call adds to, and the device may update it behind
-        bool isPassedOn;   // nothing to do: the two gradients are the same memory
-        bool isListed;     // outside of loops: a product that can wait for others of its operand,
-        bool endsList;     // the last of which this is
+        bool mayUpdate; // the input is a parameter with no other contribution, and the device may update it right after
+        bool isPassedOn; // no call needed: the two gradients share memory
+        bool isListed;   // outside of loops: a product that can wait for others of its operand
+        bool endsList;   // the last product of such a list
     };
 
     struct BackwardStep
@@ -59,11 +59,11 @@ public:
         bool stepByStep;
         ComputationNode* node; // any of the step's; its layout gives the time steps
         Range zeroed;          // loops: in loopGradients, to zero before the first time step
-        Range calls;           // in calls; loops: those inside, for each time step
+        Range calls;           // in calls; loops: calls inside the loop, for each time step
         Range callsAfter;      // loops: contributions to nodes outside, the whole minibatch at once
     };
 
-    // frameByFrame: every node that can is run step by step (tests).
+    // frameByFrame: runs every node step by step that can be (tests).
     EvaluationProgram(const EvaluationPlan& plan, const MemoryPlan& memory, bool frameByFrame);
 
     std::vector<ForwardStep> forwardSteps;
@@ -77,21 +77,21 @@ private:
     void PlanForward();
     void PlanBackward();
     void PlanLoopBackward(const PlanStep& step, BackwardStep& backward);
-    // Of a loop those of its own nodes, which are called in each time step, and those of others, called behind it.
+    // Selects inputs. For a loop: its own nodes, called in each time step, or other nodes, called after the loop.
     enum class Inputs
     {
         All,
         OfTheStep,
         OfOthers
     };
-    // The calls of one node of the step to such inputs.
+    // Adds the calls of one node of the step to the selected inputs.
     void AddCalls(ComputationNode& node, const PlanStep& step, Inputs inputs);
     void MarkUpdates();
 
     const EvaluationPlan& m_plan;
     const MemoryPlan& m_memory;
     bool m_frameByFrame;
-    std::unordered_set<const ComputationNode*> m_started; // while planning: gradients that have a contribution
+    std::unordered_set<const ComputationNode*> m_started; // while planning: gradients with a contribution
 };
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// Lifetimes of values, gradients and temporaries from the plan's order and the node types' traits, then slots by best
-// fit.
+// Derives lifetimes of values, gradients and temporaries from the plan's order and the node types' traits, then assigns
+// slots by best fit.
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 
 #include "Common/Error.h"
@@ -14,7 +14,7 @@ namespace cntk
 namespace
 {
 
-// Minibatch columns that sizes are compared with when slots are chosen. Any choice gives right results.
+// Number of minibatch columns for comparing sizes when slots are chosen. Any value gives correct results.
 constexpr size_t c_nominalColumns = 256;
 
 using Life = MemoryPlan::Life;
@@ -54,7 +54,7 @@ public:
             m_kept.insert(node.get());
     }
 
-    // Slots not chosen yet.
+    // Returns the lives without slots.
     std::vector<Life> Run()
     {
         for (size_t i = 0; i < m_stepCount; i++)
@@ -106,7 +106,7 @@ private:
         for (const Consumer& consumer : m_consumers[&node])
             if (m_plan.NeedsGradient(consumer.node))
                 life.first = std::min(life.first, BackwardOf(consumer.step));
-        if (node.IsTrainableLeaf()) // read by the update, accumulated over several minibatches
+        if (node.IsTrainableLeaf()) // the update reads it, and several minibatches accumulate into it
         {
             life.first = 0;
             life.last = MemoryPlan::c_forever;
@@ -115,7 +115,7 @@ private:
         m_lives.push_back(life);
     }
 
-    // The consumer whose gradient the node's may share; null where that is impossible.
+    // Returns the consumer whose gradient the node's may share; null if sharing is impossible.
     const ComputationNode* AliasOf(const ComputationNode& node, size_t step)
     {
         const std::vector<Consumer>& consumers = m_consumers[&node];
@@ -126,7 +126,7 @@ private:
         {
             if (!m_plan.NeedsGradient(consumer.node))
                 continue;
-            if (only != nullptr) // also where one node takes it twice
+            if (only != nullptr) // also if one node reads it twice
                 return nullptr;
             only = &consumer;
         }
@@ -140,20 +140,20 @@ private:
         if (!(node.SampleLayout().WithoutTrailingOnes() == consumer.SampleLayout().WithoutTrailingOnes()) ||
             node.GetMBLayout() != consumer.GetMBLayout())
             return nullptr;
-        return m_aliased.insert(&consumer).second ? &consumer : nullptr; // one input only
+        return m_aliased.insert(&consumer).second ? &consumer : nullptr; // for one input only
     }
 
     bool IsLoop(size_t step) const { return m_plan.Steps()[step].kind == PlanStep::Kind::Loop; }
 
-    // Computed by itself: neither within a loop nor with the words of an embedding.
+    // Returns true if the node is computed separately, neither within a loop nor with the words of an embedding.
     bool IsOnItsOwn(const ComputationNode& node) const
     {
         const PlanStep::Kind kind = m_plan.Steps()[m_stepOf.at(&node)].kind;
         return kind == PlanStep::Kind::Node || kind == PlanStep::Kind::FusedAffine;
     }
 
-    // The input whose gradient the temporary may become: the node's contribution to it is the first and replaces what
-    // is there. Null where that is impossible.
+    // Returns the input whose gradient may replace the temporary: the node's contribution must be the first, so that it
+    // overwrites the gradient. Null if that is impossible.
     const ComputationNode* GradientMadeOf(const ComputationNode& node, const TemporarySpec& spec, size_t step)
     {
         if (spec.gradientOfInput < 0 || !m_options.aliasGradients || !m_plan.NeedsGradient(&node))
@@ -168,11 +168,11 @@ private:
             if (m_plan.NeedsGradient(consumer.node) && consumer.step > step)
                 return nullptr;
         }
-        return uses == 1 && m_replaced.insert(&input).second ? &input : nullptr; // of one temporary only
+        return uses == 1 && m_replaced.insert(&input).second ? &input : nullptr; // for one temporary only
     }
 
-    // The life of the input's value whose memory the temporary may take over: the node is the last to read it, once.
-    // Null where that is impossible.
+    // Returns the life of the input's value whose memory the temporary may take over: the node must be its last reader
+    // and read it once. Null if that is impossible.
     Life* ValueReplacedBy(const ComputationNode& node, const TemporarySpec& spec, size_t step)
     {
         if (spec.valueOfInput < 0 || !m_options.aliasGradients)
@@ -221,7 +221,7 @@ private:
     std::unordered_set<const ComputationNode*> m_withoutGradient;
     std::unordered_set<const ComputationNode*> m_kept;
     std::unordered_set<const ComputationNode*> m_aliased;
-    std::unordered_set<const ComputationNode*> m_replaced; // inputs with a temporary in their gradient's memory
+    std::unordered_set<const ComputationNode*> m_replaced; // inputs whose gradient shares a temporary's memory
     std::vector<Life> m_lives;
 };
 
@@ -238,8 +238,8 @@ size_t NominalSize(const Life& life)
     return spec.rows * columnsOf(spec.layoutOfInput < 0 ? node : *node.Input(size_t(spec.layoutOfInput)));
 }
 
-// Buffers that are one piece of memory: a gradient, those aliased to it, the temporary that it is made of and the value
-// that this replaces.
+// Buffers that share one piece of memory: a gradient, its aliases, the temporary that it replaces and the value that
+// this temporary replaces.
 struct Group
 {
     std::vector<size_t> lives;
@@ -248,11 +248,11 @@ struct Group
     size_t size = 0;
 };
 
-// For each life that one of its group that is at the end of all links.
+// Returns for each life the last one in its chain of shared buffers.
 std::vector<size_t> FindEnds(const std::vector<Life>& lives)
 {
     std::unordered_map<const ComputationNode*, size_t> gradients;
-    std::unordered_map<const ComputationNode*, size_t> replacing; // by the input
+    std::unordered_map<const ComputationNode*, size_t> replacing; // by the replaced value's node
     for (size_t i = 0; i < lives.size(); i++)
         if (lives[i].what == Life::What::Gradient)
             gradients[lives[i].node] = i;
@@ -275,7 +275,7 @@ std::vector<Group> MakeGroups(const std::vector<Life>& lives)
 {
     const std::vector<size_t> ends = FindEnds(lives);
     std::vector<Group> groups;
-    std::unordered_map<size_t, size_t> groupOf; // by the end
+    std::unordered_map<size_t, size_t> groupOf; // by the last life of the chain
     for (size_t i = 0; i < lives.size(); i++)
     {
         const size_t group = groupOf.emplace(ends[i], groups.size()).first->second;
@@ -290,7 +290,8 @@ std::vector<Group> MakeGroups(const std::vector<Life>& lives)
     return groups;
 }
 
-// In order of time, each buffer takes the smallest free slot that is large enough, else the largest, else a new one.
+// Assigns slots in order of time: each buffer takes the smallest free slot that is large enough, else the largest, else
+// a new one.
 void ChooseSlots(std::vector<Life>& lives, bool share)
 {
     std::vector<Group> groups = MakeGroups(lives);

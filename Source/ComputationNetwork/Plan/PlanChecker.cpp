@@ -1,5 +1,5 @@
-// Verifies a plan and its memory without the planner's code: walks every read and write in plan time and asks whether
-// the buffer is alive and its memory its own.
+// Verifies a plan and its memory without the planner's code: walks every read and write in plan time and checks that
+// the buffer is alive and owns its memory.
 #include "Common/Error.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 
@@ -91,7 +91,7 @@ private:
         }
     }
 
-    // The embedding is read by products that begin chains, and by nobody else.
+    // Records a lookup step. Only products that begin chains may read the embedding.
     void TakeLookup(const PlanStep& step)
     {
         const ComputationNode& lookup = *step.nodes.front();
@@ -112,7 +112,8 @@ private:
         return found != m_lookups.end() && found->second.contains(&product);
     }
 
-    // Fused nodes but the last compute no value of their own; nobody but the next of the chain may want it.
+    // Returns true for fused nodes that compute no value: all except the last. Only the next node of the chain may read
+    // them.
     bool IsInside(const ComputationNode& node) const { return m_inside.contains(&node) || m_lookups.contains(&node); }
 
     void CheckForward(const ComputationNode& node, size_t time)
@@ -234,7 +235,8 @@ private:
 
     bool AreAliases(const Life& a, const Life& b) const { return &EndOfAliases(a) == &EndOfAliases(b); }
 
-    // The temporary that takes the memory of a value over. It must be one that can, and the only one of its consumer.
+    // Returns the temporary that takes over the memory of a value. It must be allowed to, and be the only one of its
+    // consumer.
     const Life& ReplacementOf(const Life& value) const
     {
         const ComputationNode& consumer = *value.inPlaceWith;
@@ -255,7 +257,7 @@ private:
         return *found;
     }
 
-    // The nodes that add to the gradient of this one, each as often as it does.
+    // Lists the nodes that add to this node's gradient, each as often as it adds.
     std::vector<const ComputationNode*> GradientUsesOf(const ComputationNode& added) const
     {
         std::vector<const ComputationNode*> uses;
@@ -268,8 +270,8 @@ private:
         return uses;
     }
 
-    // An aliased gradient needs a consumer that is the only one to add to it and leaves the rest of its gradient's
-    // readers what they expect.
+    // Checks that the consumer of an aliased gradient is the only one to add to it, and does not disturb other readers
+    // of its own gradient.
     void CheckAliases() const
     {
         std::unordered_map<const ComputationNode*, const ComputationNode*> aliasOfConsumer;
@@ -296,8 +298,8 @@ private:
         }
     }
 
-    // A temporary that becomes the gradient of an input: nobody may have added to that before, and the node must
-    // replace it.
+    // Checks a temporary that becomes an input's gradient: the node must overwrite the gradient, and no earlier call
+    // may have added to it.
     void CheckReplaced(const Life& life) const
     {
         const TemporarySpec spec = life.node->Temporaries()[life.index];
@@ -305,7 +307,7 @@ private:
         bool isPossible = spec.gradientOfInput >= 0 && life.node->Type().traits.backpropOverwrites &&
                           life.node->Input(size_t(spec.gradientOfInput)).get() == &input && !input.IsTrainableLeaf() &&
                           life.slot == Find(input, What::Gradient, 0).slot;
-        bool isBehind = false; // the node: in the order of the plan
+        bool isBehind = false; // the loop has reached or passed the node in plan order
         size_t uses = 0;
         for (const PlanStep& step : m_plan.Steps())
             for (const ComputationNodePtr& node : step.nodes)
@@ -328,7 +330,7 @@ private:
     size_t m_end = 0;
     std::map<std::tuple<const ComputationNode*, What, size_t>, const Life*> m_lives;
     std::unordered_map<const ComputationNode*, const ComputationNode*> m_inside; // fused node -> the next of its chain
-    // embedding -> the products that have it in their memory
+    // embedding -> the products that keep it in their memory
     std::unordered_map<const ComputationNode*, std::unordered_set<const ComputationNode*>> m_lookups;
 };
 

@@ -1,6 +1,6 @@
-// Two passes over the plan. Times or Convolution, Plus of a bias and a non-linearity become one step where nobody else
-// wants the values in between; the gradients still flow through the three nodes. Then a LookupTable that only products
-// read becomes one step with these, which computes them for the words that differ (LookupProducts).
+// Two passes over the plan. Times or Convolution, Plus of a bias and a non-linearity become one step if no other node
+// reads the values in between; the gradients still flow through the three nodes. Then a LookupTable that only products
+// read becomes one step with these products, which computes them for the distinct words (LookupProducts).
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -18,7 +18,7 @@ namespace cntk
 namespace
 {
 
-// What a product's pass can apply to its result.
+// Returns the non-linearity that a product can apply to its result.
 std::optional<ElementwiseOp> ActivationOf(const ComputationNode& node)
 {
     const std::optional<ElementwiseOp> op = ElementwiseOpOf(node);
@@ -33,8 +33,8 @@ bool IsSparseInput(const ComputationNode& node)
     return input != nullptr && input->IsSparseInput();
 }
 
-// A matrix without layout times dense minibatch data; either may be a tensor of which nothing is left over, as a matrix
-// that takes the pixels of an image is.
+// Returns true for a matrix without layout times dense minibatch data. Either may be a tensor if all its dimensions are
+// multiplied, such as a matrix applied to the pixels of an image.
 bool IsPlainProduct(const ComputationNode& node)
 {
     if (node.TypeName() != "Times" || node.InputCount() != 2)
@@ -46,13 +46,14 @@ bool IsPlainProduct(const ComputationNode& node)
            node.GetMBLayout() == data.GetMBLayout();
 }
 
-// Convolution of minibatch data.
+// Returns true for a convolution of minibatch data.
 bool IsConvolution(const ComputationNode& node)
 {
     return dynamic_cast<const ConvolutionNode*>(&node) != nullptr && node.HasMBLayout();
 }
 
-// Plus(product, bias) or Plus(bias, product), the bias one column without layout, or one value for each map.
+// Returns true for Plus(product, bias) or Plus(bias, product), with a bias of one column without layout, or one value
+// for each map.
 bool IsBiasAddition(const ComputationNode& node, const ComputationNode& product)
 {
     if (ElementwiseOpOf(node) != ElementwiseOp::Sum || node.GetMBLayout() != product.GetMBLayout() ||
@@ -65,7 +66,7 @@ bool IsBiasAddition(const ComputationNode& node, const ComputationNode& product)
            bias.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes();
 }
 
-// An embedding of words of which the host can see how often they occur.
+// Returns true for an embedding of words that the host can count.
 bool IsEmbedding(const ComputationNode& node)
 {
     return node.TypeName() == "LookupTable" && node.HasMBLayout() && !node.Input(0)->HasMBLayout() &&
@@ -79,8 +80,8 @@ bool IsParameter(const ComputationNode& node)
     return dynamic_cast<const LearnableParameterNode*>(&node) != nullptr;
 }
 
-// A product of an embedding, or the chain of one, that can be computed where the first product stands: what it reads
-// besides are parameters.
+// Returns true for a product of an embedding, or its chain, that can be computed at the place of the first
+// product: its other inputs are parameters.
 bool IsChainOf(const PlanStep& step, const ComputationNode& embedding)
 {
     if ((step.kind != PlanStep::Kind::Node && step.kind != PlanStep::Kind::FusedAffine) ||
@@ -98,7 +99,7 @@ bool IsChainOf(const PlanStep& step, const ComputationNode& embedding)
 
 void EvaluationPlan::FuseAffineChains(const std::vector<ComputationNodePtr>& keepValues)
 {
-    // Who may not lose its value, and the only consumer of everybody else.
+    // Nodes whose value must be kept, and the only consumer of every other node.
     std::unordered_set<const ComputationNode*> wanted;
     for (const ComputationNodePtr& node : m_roots)
         wanted.insert(node.get());
@@ -111,7 +112,7 @@ void EvaluationPlan::FuseAffineChains(const std::vector<ComputationNodePtr>& kee
                 if (!stepOfOnlyConsumer.emplace(input.get(), i).second)
                     wanted.insert(input.get());
 
-    // The step that consumes the node, if that may swallow it.
+    // Returns the step that consumes the node, if it may absorb the node.
     const auto next = [&](const ComputationNode& node) -> PlanStep*
     {
         const auto found = stepOfOnlyConsumer.find(&node);
@@ -160,7 +161,7 @@ void EvaluationPlan::FuseLookups(const std::vector<ComputationNodePtr>& keepValu
             continue;
         const ComputationNodePtr embedding = m_steps[i].nodes.front();
         const auto isEmbedding = [&](const ComputationNodePtr& node) { return node == embedding; };
-        std::vector<size_t> chains; // the steps that read it
+        std::vector<size_t> chains; // the steps that read the embedding
         bool isReadByChains = std::none_of(m_roots.begin(), m_roots.end(), isEmbedding) &&
                               std::none_of(keepValues.begin(), keepValues.end(), isEmbedding);
         for (size_t k = i + 1; k < m_steps.size() && isReadByChains; k++)
@@ -179,7 +180,7 @@ void EvaluationPlan::FuseLookups(const std::vector<ComputationNodePtr>& keepValu
     std::erase_if(m_steps, [](const PlanStep& step) { return step.nodes.empty(); });
 }
 
-// The step takes the place of the first chain; parameters that come later go before it.
+// Puts the merged step at the place of the first chain, and later parameters before it.
 void EvaluationPlan::MergeLookup(size_t lookup, const std::vector<size_t>& chains)
 {
     PlanStep merged{PlanStep::Kind::Lookup, std::move(m_steps[lookup].nodes), ElementwiseOp::Copy, +1};

@@ -38,14 +38,14 @@ struct BinaryReaderOptions
             MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 2 shows progress marks"),
             Opt("windowSize", &S::windowSize, "").WithoutEffect(),
-            Opt("dim", &S::dim, "the sections say what they have").WithoutEffect().Here(),
+            Opt("dim", &S::dim, "the sections of the file decide").WithoutEffect().Here(),
             Opt("oneLinePerFile", &S::oneLinePerFile, "").WithoutEffect(),
-            Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
+            Opt("randomize", &S::randomize, "records come in the order of the file").WithoutEffect(),
         };
     }
 };
 
-// A block named as a stream, as configs of UCIFastReader and BinaryWriter have it.
+// A block with the name of a stream, as in configs of UCIFastReader and BinaryWriter.
 struct BinaryStreamOptions
 {
     size_t dim = 0;
@@ -91,9 +91,9 @@ void BinarySource<ElemType>::AddInnerSections(const BinaryFile& file, size_t pos
 {
     for (const uint64_t inner : header.sections)
     {
-        if (inner <= position) // would come back to where it began
+        if (inner <= position) // would read the same header again
             Fail(ErrorKind::Data, "'", file.content.Path(), "': the header at byte ", position,
-                 " has a section at byte ", inner, ", expected one behind it");
+                 " has a section at byte ", inner, ", expected a position after it");
         AddSection(file, size_t(inner), parent);
     }
 }
@@ -123,7 +123,7 @@ void BinarySource<ElemType>::AddSection(const BinaryFile& binary, size_t positio
     if (header.RecordBytes() == 0 || section.records > room / header.RecordBytes())
         Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has ",
              Counted(section.records, "record"), " of ", Counted(header.RecordBytes(), "byte"), ", but the file has ",
-             Counted(room, "byte"), " behind its header");
+             Counted(room, "byte"), " after its header");
     if (m_sections.empty())
         m_records = section.records;
     if (section.records != m_records)
@@ -139,14 +139,15 @@ void BinarySource<ElemType>::AddSection(const BinaryFile& binary, size_t positio
     for (const StreamInfo& other : m_streams)
     {
         if (EqualsIgnoreCase(other.name, stream.name))
-            Fail(ErrorKind::Data, stream.source, ": there is a section '", other.name, "' already");
+            Fail(ErrorKind::Data, stream.source, ": the file already has a section '", other.name, "'");
     }
     m_streams.push_back(std::move(stream));
     m_sections.push_back(section);
     AddInnerSections(binary, position, header, m_streams.size() - 1);
 }
 
-// Texts with a zero behind each, in the order of their ids: of the section that they are in, or of one of that name.
+// Reads zero-terminated texts in the order of their ids. They name the labels of the section that contains them, or
+// else of the stream with their name.
 template <class ElemType>
 void BinarySource<ElemType>::AddLabelNames(const Section& section, size_t parent)
 {

@@ -1,4 +1,4 @@
-// Sections are collected in temporary files, since their sizes stand in front of them.
+// Collects the sections in temporary files, because the size of a section precedes it in the file.
 #include "Readers/BinaryReader/BinaryWriter.h"
 
 #include "Common/Counted.h"
@@ -11,10 +11,70 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 namespace cntk
 {
+
+const std::vector<std::string>& BinaryStatistics::Names()
+{
+    static const std::vector<std::string> names = {"sum",   "count",          "mean",     "max",   "min",
+                                                   "range", "rootmeansquare", "variance", "stddev"};
+    return names;
+}
+
+void BinaryStatistics::Add(double value)
+{
+    m_max = m_count == 0 ? value : std::max(m_max, value);
+    m_min = m_count == 0 ? value : std::min(m_min, value);
+    m_count++;
+    m_sum += value;
+    m_squares += value * value;
+    const double before = value - m_mean;
+    m_mean += before / double(m_count);
+    m_differences += before * (value - m_mean);
+}
+
+double BinaryStatistics::ValueOf(std::string_view name) const
+{
+    const auto is = [&](const char* known) { return EqualsIgnoreCase(name, known); };
+    const double variance = m_count > 1 ? m_differences / double(m_count - 1) : 0;
+    if (is("sum"))
+        return m_sum;
+    if (is("count"))
+        return double(m_count);
+    if (is("mean"))
+        return m_mean;
+    if (is("max"))
+        return m_max;
+    if (is("min"))
+        return m_min;
+    if (is("range"))
+        return m_max - m_min;
+    if (is("rootmeansquare"))
+        return m_count > 0 ? std::sqrt(m_squares / double(m_count)) : 0;
+    if (is("variance"))
+        return variance;
+    if (is("stddev"))
+        return std::sqrt(variance);
+    Fail(ErrorKind::Internal, "there is no statistic '", name, "'");
+}
+
+std::string BinaryStatistics::Encode(const std::vector<std::string>& names) const
+{
+    std::string bytes;
+    for (const std::string& name : names)
+    {
+        std::string record = ToLower(name);
+        record.resize(c_nameBytes, '\0');
+        const double value = ValueOf(name);
+        record.append(reinterpret_cast<const char*>(&value), sizeof value);
+        bytes += record;
+    }
+    return bytes;
+}
+
 namespace
 {
 
@@ -29,7 +89,7 @@ struct BinaryWriterOptions
     {
         using S = BinaryWriterOptions;
         return {
-            Opt("wfile", &S::wfile, "Required. The binary file that is written").Required(),
+            Opt("wfile", &S::wfile, "Required. The binary file to write").Required(),
             Opt("wsize", &S::wsize, "the file gets the size that it needs").WithoutEffect(),
             Opt("wrecords", &S::wrecords, "records are counted").WithoutEffect(),
             Opt("windowSize", &S::windowSize, "").WithoutEffect(),
@@ -67,20 +127,20 @@ struct BinarySectionOptions
                     {"stats", SectionKind::Stats},
                     {"labelMapping", SectionKind::LabelMapping},
                     {"categoryLabels", SectionKind::CategoryLabels}},
-                   "What the node's values are: data or labels. Of a block inside: stats, statistics of the data; "
-                   "labelMapping, the names of the labels; or categoryLabels, the labels once more as columns with a "
-                   "one in the row of the class, as which BinaryReader reads them in any case")
+                   "Kind of the node's values: data or labels. In an inner block: stats, statistics of the data; "
+                   "labelMapping, the names of the labels; or categoryLabels, the labels once more as columns with a 1 "
+                   "in the row of the class. BinaryReader does not need these columns")
                 .Here(),
             Choice("labelType", &S::isCategory, {{"category", true}, {"regression", false}},
                    "Labels. category: the row of the largest value; regression: the numbers")
                 .Here(),
             Opt("compute", &S::compute,
-                "Statistics: sum, count, mean, max, min, range, rootmeansquare, variance, stddev; all if it is absent")
+                "Statistics: sum, count, mean, max, min, range, rootmeansquare, variance, stddev; default: all")
                 .Here(),
             Opt("labelMappingFile", &S::labelMappingFile,
-                "Of a block with sectionType=labelMapping: file with one label a line, in the order of the rows"),
-            Opt("dim", &S::dim, "the node says how many rows there are").WithoutEffect().Here(),
-            Opt("labelDim", &S::labelDim, "the node says how many classes there are").WithoutEffect().Here(),
+                "In a block with sectionType=labelMapping: file with one label a line, in the order of the rows"),
+            Opt("dim", &S::dim, "the node decides the number of rows").WithoutEffect().Here(),
+            Opt("labelDim", &S::labelDim, "the node decides the number of classes").WithoutEffect().Here(),
             Opt("elementSize", &S::elementSize, "precision, or the kind of the section, decides")
                 .WithoutEffect()
                 .Here(),
@@ -126,7 +186,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
             AddInnerSection(section, block.RequireBlock(inner));
         section.data.reset(std::tmpfile());
         if (!section.data)
-            Fail(ErrorKind::Device, "no temporary file can be made for '", m_path, "': ", std::strerror(errno));
+            Fail(ErrorKind::Device, "cannot create a temporary file for '", m_path, "': ", std::strerror(errno));
         m_sections.push_back(std::move(section));
     }
     if (m_sections.empty() || m_sections.size() > BinaryHeader::c_mostSections)
@@ -134,7 +194,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
                BinaryHeader::c_mostSections, " blocks, each with the name of a node, such as y=[sectionType=data]");
 }
 
-// A block inside a section's.
+// Options of a block inside a section's block.
 template <class ElemType>
 void BinaryWriter<ElemType>::AddInnerSection(Section& section, const ConfigParameters& block)
 {
@@ -280,7 +340,7 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::Statistics
     return inner;
 }
 
-// Texts with a zero behind each, in the order of their ids.
+// Encodes zero-terminated texts in the order of their ids.
 template <class ElemType>
 typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::LabelMapOf(const Section& section)
 {
@@ -296,7 +356,7 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::LabelMapOf
     return inner;
 }
 
-// A column for each record, with a one in the row of its class.
+// Encodes a column for each record, with a 1 in the row of its class.
 template <class ElemType>
 typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::CategoryLabelsOf(const Section& section)
 {
@@ -334,7 +394,7 @@ BinaryWriter<ElemType>::InnerSectionsOf(const Section& section)
     return inner;
 }
 
-// A section as a whole, to the next place where one may begin.
+// Writes a whole section, padded to the place where the next one may begin.
 template <class ElemType>
 void BinaryWriter<ElemType>::WritePadded(AtomicFile& target, const BinaryHeader& header, const std::string& data)
 {
@@ -345,7 +405,7 @@ void BinaryWriter<ElemType>::WritePadded(AtomicFile& target, const BinaryHeader&
     target.Write(text.data(), text.size());
 }
 
-// Of a section at this position of the file, with the places of the sections within.
+// Returns the header of a section at this position of the file, with the positions of its inner sections.
 template <class ElemType>
 BinaryHeader BinaryWriter<ElemType>::HeaderOf(const Section& section, size_t position)
 {

@@ -47,7 +47,7 @@ struct CtfStream
     std::string alias; // in the file
     size_t dim = 0;
     bool sparse = false;
-    std::string source; // what decides its dimension; for messages
+    std::string source; // the setting that decides its dimension; for messages
 };
 
 struct CtfConfig

@@ -1,8 +1,7 @@
-// Parsing of CNTK text format. A malformed sample is told and dropped; reading goes on at the next '|' or row.
-#include "Readers/CNTKTextFormatReader/CtfParser.h"
-
+// Parsing of CNTK text format. A malformed sample is reported and dropped; parsing resumes at the next '|' or row.
 #include "Common/Characters.h"
 #include "Common/Error.h"
+#include "Readers/CNTKTextFormatReader/CtfStore.h"
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +59,7 @@ CtfParser<ElemType>::CtfParser(const std::vector<CtfStream>& streams, CtfFinding
 }
 
 template <class ElemType>
-void CtfParser<ElemType>::Tell(const char* at, std::string message, bool isError) const
+void CtfParser<ElemType>::Report(const char* at, std::string message, bool isError) const
 {
     const char* lineStart = at;
     while (lineStart > m_begin && lineStart[-1] != '\n')
@@ -81,7 +80,7 @@ std::string CtfParser<ElemType>::TokenAt(const char* at) const
     return Concat("'", end == at ? std::string_view(at, 1) : std::string_view(at, size_t(end - at)), "'");
 }
 
-// The next '|' or newline.
+// Returns the next '|' or newline.
 template <class ElemType>
 const char* CtfParser<ElemType>::SkipToSample(const char* at)
 {
@@ -90,7 +89,7 @@ const char* CtfParser<ElemType>::SkipToSample(const char* at)
     return at;
 }
 
-// The file ends there without a newline: a number may have lost digits.
+// True if the file ends at this number without a newline: the number may have lost digits.
 template <class ElemType>
 bool CtfParser<ElemType>::IsCutOff(const char* at) const
 {
@@ -146,7 +145,7 @@ const char* CtfParser<ElemType>::ParseRow(const char* at, CtfData<ElemType>& dat
     at = SkipBlanks(at);
     if (*at != '|')
     {
-        Tell(at, Concat("expected ", at == start ? "a sequence id or '|'" : "'|'", " and the name of a stream, found ",
+        Report(at, Concat("expected ", at == start ? "a sequence id or '|'" : "'|'", " and the name of a stream, found ",
                         *at == '\n' && at == start ? "a blank line" : TokenAt(at)));
         at = SkipToSample(at);
     }
@@ -155,7 +154,7 @@ const char* CtfParser<ElemType>::ParseRow(const char* at, CtfData<ElemType>& dat
     return at + 1;
 }
 
-// Behind the '|'.
+// at: the position after the '|'.
 template <class ElemType>
 const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& data)
 {
@@ -166,13 +165,13 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
         ++at;
     if (at == name)
     {
-        Tell(at, Concat("expected the name of a stream behind '|', found ", IsBlank(*at) ? "a blank" : TokenAt(at)));
+        Report(at, Concat("expected the name of a stream after '|', found ", IsBlank(*at) ? "a blank" : TokenAt(at)));
         return SkipToSample(at);
     }
     const size_t index = FindStream({name, size_t(at - name)});
     if (index == c_noStream)
     {
-        Tell(name, Concat("no stream of the reader has the name '", std::string_view(name, size_t(at - name)), "'"),
+        Report(name, Concat("no stream of the reader has the name '", std::string_view(name, size_t(at - name)), "'"),
              false);
         return SkipToSample(at);
     }
@@ -184,12 +183,12 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
     const char* end = stream.sparse ? ParseSparse(at, stream, target) : ParseDense(at, stream, target);
     if (end != nullptr && IsCutOff(end))
     {
-        Tell(end, "expected a newline, found the end of the file; the last sample may be cut off");
+        Report(end, "expected a newline, found the end of the file; the last sample may be cut off");
         end = nullptr;
     }
     else if (end != nullptr && m_samples[index] == m_rows)
     {
-        Tell(name, Concat("stream '", stream.alias, "' has more samples than the sequence has rows (", m_rows,
+        Report(name, Concat("stream '", stream.alias, "' has more samples than the sequence has rows (", m_rows,
                           "), expected one a row"));
         end = nullptr;
     }
@@ -205,11 +204,11 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
     return end;
 }
 
-// A number that would become infinite: its effect in training may show much later.
+// Reports a number that becomes infinite: its effect in training may show much later.
 template <class ElemType>
-void CtfParser<ElemType>::TellTooLarge(const char* at, const CtfStream& stream) const
+void CtfParser<ElemType>::ReportTooLarge(const char* at, const CtfStream& stream) const
 {
-    Tell(at, Concat("expected a number of stream '", stream.alias, "' within the range of precision=",
+    Report(at, Concat("expected a number of stream '", stream.alias, "' within the range of precision=",
                     sizeof(ElemType) == sizeof(float) ? "float" : "double", ", found ", TokenAt(at)));
 }
 
@@ -217,7 +216,7 @@ template <class ElemType>
 const char* CtfParser<ElemType>::ParseDense(const char* at, const CtfStream& stream, Stream& data) const
 {
     const size_t first = data.values.size();
-    data.values.resize(first + stream.dim); // what is missing is 0
+    data.values.resize(first + stream.dim); // missing values are 0
     ElemType* const values = data.values.data() + first;
     size_t count = 0;
     for (;;)
@@ -237,18 +236,18 @@ const char* CtfParser<ElemType>::ParseDense(const char* at, const CtfStream& str
         const char* const end = m_numbers.Parse(at, value);
         if (end == nullptr)
         {
-            Tell(at, Concat("expected a number of stream '", stream.alias, "', found ", TokenAt(at)));
+            Report(at, Concat("expected a number of stream '", stream.alias, "', found ", TokenAt(at)));
             return nullptr;
         }
         if (count == stream.dim)
         {
-            Tell(at, Concat("stream '", stream.alias, "' has more than dim=", stream.dim,
+            Report(at, Concat("stream '", stream.alias, "' has more than dim=", stream.dim,
                             " values, expected the end of the sample, found ", TokenAt(at)));
             return nullptr;
         }
         if (!std::isfinite(ElemType(value)))
         {
-            TellTooLarge(at, stream);
+            ReportTooLarge(at, stream);
             return nullptr;
         }
         values[count++] = ElemType(value);
@@ -271,13 +270,13 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
             index = index <= INT32_MAX ? index * 10 + uint64_t(*at - '0') : index;
         if (at == pair || *at != ':')
         {
-            Tell(pair,
+            Report(pair,
                  Concat("expected a pair index:value of sparse stream '", stream.alias, "', found ", TokenAt(pair)));
             return nullptr;
         }
         if (index >= stream.dim)
         {
-            Tell(pair, Concat("index ", std::string_view(pair, size_t(at - pair)), " of sparse stream '", stream.alias,
+            Report(pair, Concat("index ", std::string_view(pair, size_t(at - pair)), " of sparse stream '", stream.alias,
                               "' is too large, expected less than dim=", stream.dim));
             return nullptr;
         }
@@ -285,13 +284,13 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
         const char* const end = m_numbers.Parse(at + 1, value);
         if (end == nullptr)
         {
-            Tell(at + 1,
-                 Concat("expected a number of sparse stream '", stream.alias, "' behind ':', found ", TokenAt(at + 1)));
+            Report(at + 1,
+                 Concat("expected a number of sparse stream '", stream.alias, "' after ':', found ", TokenAt(at + 1)));
             return nullptr;
         }
         if (!std::isfinite(ElemType(value)))
         {
-            TellTooLarge(at + 1, stream);
+            ReportTooLarge(at + 1, stream);
             return nullptr;
         }
         data.rowIndices.push_back(int32_t(index));

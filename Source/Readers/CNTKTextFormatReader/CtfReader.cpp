@@ -1,4 +1,4 @@
-// Minibatches of whole sequences, and of pieces of them (truncated).
+// Minibatches of whole sequences, and of pieces of sequences (truncated).
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 
 #include "Common/Counted.h"
@@ -44,12 +44,6 @@ CtfReader<ElemType>::CtfReader(const ReaderContext& context)
 }
 
 template <class ElemType>
-CtfReader<ElemType>::~CtfReader()
-{
-    m_pipe.Stop(); // before what its thread uses goes away
-}
-
-template <class ElemType>
 void CtfReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
     m_pipe.Stop();
@@ -67,7 +61,8 @@ void CtfReader<ElemType>::StartEpoch(const EpochRequest& request)
     const bool hasLength = options.truncationLength > 0;
     m_timeSteps = hasLength ? options.truncationLength : request.minibatchSize;
     if (hasLength)
-        RequireColumns(request.minibatchSize, "samples"); // as many rows as that needs, however few the data
+        // as many rows as the options ask for, however few sequences there are
+        RequireColumns(request.minibatchSize, "samples");
     const size_t rows =
         hasLength ? std::max<size_t>(1, request.minibatchSize / options.truncationLength) : options.parallelSequences;
     m_rows.assign(rows, {});
@@ -103,7 +98,7 @@ bool CtfReader<ElemType>::FillWhole(Slot& slot)
     }
     slot.log += m_store.TakeLog();
 
-    size_t first = m_streams.size(); // the first stream that is wanted
+    size_t first = m_streams.size(); // the first wanted stream
     for (size_t stream = 0; stream < m_streams.size(); ++stream)
     {
         if (!m_wanted[stream])
@@ -133,7 +128,7 @@ bool CtfReader<ElemType>::FillWhole(Slot& slot)
         slot.streams[stream].layout = layout;
         FillStream(slot, stream, m_packing.Rows(), m_packing.TimeSteps());
     }
-    m_data.clear(); // chunks may go
+    m_data.clear(); // releases the chunks
     return true;
 }
 
@@ -180,7 +175,7 @@ bool CtfReader<ElemType>::FillTruncated(Slot& slot)
         {
             const size_t count = std::min(m_timeSteps - time, row.length - row.cursor);
             m_pieces.push_back({row.data.get(), row.sequence, row.cursor, count, r, time});
-            m_data.push_back(row.data); // the row may go on to another sequence
+            m_data.push_back(row.data); // the row may continue with another sequence
             row.cursor += count;
             time += count;
         }
@@ -194,8 +189,8 @@ bool CtfReader<ElemType>::FillTruncated(Slot& slot)
         m_pieces.back().row > m_pieces.front().row && std::any_of(m_rows.begin(), m_rows.end(), isCut);
     if (m_config.forWriting && hasPiecesBetween && !std::exchange(m_hasWarnedOfPieces, true))
         slot.log += Concat("WARNING: ", c_readerName, ": with truncated=true and ", m_rows.size(),
-                           " sequences side by side pieces of one stand between those of others in what is written; "
-                           "truncated=false has whole sequences, one after the other\n");
+                           "parallel sequences, pieces of sequences alternate in the output; truncated=false writes "
+                           "whole sequences, one after another\n");
     const size_t first = size_t(std::find(m_wanted.begin(), m_wanted.end(), true) - m_wanted.begin());
     MBLayout& layout = *slot.layouts[first];
     layout.Init(m_rows.size(), timeSteps);
@@ -269,7 +264,7 @@ void CtfReader<ElemType>::FillDense(StreamBatch<ElemType>& batch, size_t stream,
 template <class ElemType>
 void CtfReader<ElemType>::FillSparse(StreamBatch<ElemType>& batch, size_t stream, size_t rows) const
 {
-    // First the number of values of each column, then their places, then the values.
+    // Counts the values of each column, then computes their places, then copies the values.
     batch.columnStarts.assign(batch.columns + 1, 0);
     const auto forEachSample = [&](auto&& body)
     {

@@ -1,4 +1,4 @@
-// Files of sparse rows, and pairs of them.
+// Files of sparse rows, and pairs of rows.
 #include "Readers/DSSMReader/DssmReader.h"
 
 #include "Common/Counted.h"
@@ -25,8 +25,8 @@ struct DssmOptions
         using S = DssmOptions;
         return {
             Opt("randomize", &S::randomize,
-                "Order of the pairs: shuffled over the epoch (auto), as they stand (none), or shuffled in blocks of "
-                "that many"),
+                "Order of the pairs: shuffled over the epoch (auto), in the order of the file (none), or shuffled in "
+                "blocks of this number of pairs"),
             MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the files"),
         };
@@ -66,10 +66,11 @@ struct DssmLabelOptions
     {
         using S = DssmLabelOptions;
         return {
-            Opt("labelDim", &S::labelDim, "Rows of the label: 1 in the first, 0 in the others; 0: as the node has",
+            Opt("labelDim", &S::labelDim,
+                "Rows of the label, with a 1 in the first row; 0: as many as the input node has",
                 Range{0, double(INT32_MAX)})
                 .Here(),
-            Opt("dim", &S::dim, "The same where there is no labelDim", Range{0, double(INT32_MAX)}).Here(),
+            Opt("dim", &S::dim, "Used if labelDim is missing", Range{0, double(INT32_MAX)}).Here(),
             Opt("labelType", &S::labelType, "").WithoutEffect().Here(),
             Opt("labelMappingFile", &S::labelMappingFile, "").WithoutEffect().Here(),
         };
@@ -91,7 +92,7 @@ DssmFile<ElemType>::DssmFile(const std::string& path, const std::string& stream,
     m_dataBegin = m_cursor.Position() + m_rows * sizeof(int64_t);
     m_cursor.Append<int64_t>(m_offsets, m_rows, "the offsets of the rows");
     m_column = std::make_unique<SparseColumnReader<ElemType>>(stream, columns, FindValueBytes(values));
-    // Offsets count from the file's begin or from the first row, which stands behind them.
+    // Offsets count from the beginning of the file or from the first row, which follows the offsets.
     const size_t base = m_offsets[0] == 0 ? m_dataBegin : 0;
     if (base + m_offsets[0] != m_dataBegin)
         m_cursor.FailAtByte(
@@ -107,8 +108,8 @@ DssmFile<ElemType>::DssmFile(const std::string& path, const std::string& stream,
     }
 }
 
-// Rows are counts, values of 4 or 8 bytes, and row indices: their number tells the size of a value, whatever the
-// precision of the network is.
+// Finds the size of a value, 4 or 8 bytes, from the size of the file: rows are counts, values and row indices. The
+// precision of the network does not matter.
 template <class ElemType>
 size_t DssmFile<ElemType>::FindValueBytes(size_t values)
 {

@@ -1,9 +1,9 @@
-// Streams, epochs and the thread that reads ahead.
+// Streams and epochs.
 #include "Readers/HTKMLFReader/HtkReader.h"
 
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Readers/ReaderLib/EpochRange.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 
 namespace cntk
 {
@@ -49,12 +49,6 @@ HtkReader<ElemType>::HtkReader(const HtkConfig& config, Log& log)
 }
 
 template <class ElemType>
-HtkReader<ElemType>::~HtkReader()
-{
-    m_pipe.Stop(); // before what its thread uses goes away
-}
-
-template <class ElemType>
 void HtkReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
     m_pipe.Stop();
@@ -72,7 +66,7 @@ template <class ElemType>
 std::vector<std::string> HtkReader<ElemType>::CreateLabelMaps()
 {
     for (const HtkLabelBlock& block : m_config.labels)
-        FailAt(block.config->Where(), ErrorKind::Config, "HTKMLFReader makes no label maps; '", block.name,
+        FailAt(block.config->Where(), ErrorKind::Config, "HTKMLFReader does not create label maps; '", block.name,
                "' needs a state list (labelMappingFile)");
     return {};
 }

@@ -1,4 +1,4 @@
-// Files of kind USER, big-endian, 10 ms a vector.
+// Writes files of kind USER, big-endian, 10 ms a vector.
 #include "Readers/HTKMLFReader/HtkWriter.h"
 
 #include "Common/Counted.h"
@@ -8,8 +8,8 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkFile.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
 #include "Readers/HTKMLFReader/ScpFile.h"
+#include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
@@ -27,12 +27,12 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_mostDimension = INT16_MAX / sizeof(float); // bytes of a vector are counted in 16 bits
+constexpr size_t c_mostDimension = INT16_MAX / sizeof(float); // 16 bits count the bytes of a vector
 
 std::vector<std::string> ReadOutputList(const std::string& path)
 {
     std::vector<std::string> files;
-    HtkLines lines(path, "output script file");
+    LineReader lines(path, "output script file");
     std::string_view line;
     while (lines.Next(line))
         files.emplace_back(Trim(line));
@@ -52,10 +52,10 @@ OptionTable<HtkOutputOptions> HtkOutputOptions::Options()
     return {
         Opt("dim", &S::dim, "Required. Elements of a vector", Range{1, double(c_mostDimension)}).Required(),
         Opt("scpFile", &S::scpFile,
-            "Script file with the name of one output file a line, as many as inputs. Each is whole, and gets its name "
-            "as soon as its utterance is written")
+            "Script file with the name of one output file a line, as many as inputs. A file appears under its name "
+            "when it is complete")
             .Here(),
-        Opt("file", &S::file, "The same as scpFile").Here(),
+        Opt("file", &S::file, "Same as scpFile").Here(),
         Opt("type", &S::type, "real"),
     };
 }
@@ -104,8 +104,9 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
     RequireNothingRead(context);
 }
 
-// Where the script file of the features was copied and its paths were not changed, the features would be gone. The
-// files that the command names itself, as its model and these script files, are no outputs either.
+// Refuses to overwrite files that the command reads. A copy of the features' script file whose paths were not changed
+// would overwrite the features. Files that the command itself names, such as its model and these script files, are
+// refused too.
 template <class ElemType>
 void HtkWriter<ElemType>::RequireNothingRead(const ReaderContext& context) const
 {
@@ -124,11 +125,11 @@ void HtkWriter<ElemType>::RequireNothingRead(const ReaderContext& context) const
                      "', which is ", why, "; expected another file");
 }
 
-// A file that two utterances are written to keeps the last one only. Folders have several spellings, too.
+// Refuses a file that is listed for two utterances: only the last one would remain. Compares resolved folders.
 template <class ElemType>
 void HtkWriter<ElemType>::RequireDistinctFiles() const
 {
-    std::unordered_map<std::string, std::string> folders; // as written -> as they are
+    std::unordered_map<std::string, std::string> folders; // listed folder -> resolved folder
     const auto pathOf = [&folders](const std::string& written)
     {
         const std::filesystem::path path(ResolveOutputPath(written));
@@ -192,7 +193,7 @@ void HtkWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<
         const StreamBatch<ElemType>* const values = FindOutput(outputs, output.name);
         if (values == nullptr)
             Fail(ErrorKind::Config, "the writer has a block for '", output.name,
-                 "', but that node is not written; list it in the outputNodeNames of the command");
+                 "', but that node is not written; add it to the outputNodeNames of the command");
         RequireRows(output, values->rows);
         if (values->layout && values->layout->ParallelSequences() > 1)
             Fail(ErrorKind::Config, "HTKMLFWriter writes one utterance a minibatch, but this one has ",

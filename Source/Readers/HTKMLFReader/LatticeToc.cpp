@@ -4,8 +4,8 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
 #include "Readers/HTKMLFReader/ScpFile.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <utility>
@@ -63,16 +63,14 @@ private:
         if (!path.empty() && path.back() == ']')
             path = ParseOffset(path, offset);
         if (key.empty() || path.empty())
-            FailHere("'", line.substr(0, c_mostTextShown),
-                     "' does not say where the lattice of which utterance is, "
-                     "expected ",
+            FailHere("'", line.substr(0, c_mostTextShown), "' is no entry of an utterance and its lattice, expected ",
                      c_form);
         if (Entry* entry = FindEntry(key))
         {
             entry->offset = offset;
             entry->path = PathIndex(path);
             entry->list = uint32_t(m_toc.m_lists.size() - 1);
-            entry->line = uint32_t(m_lines.Number());
+            entry->line = uint32_t(m_lines.LineNumber());
         }
     }
 
@@ -84,13 +82,14 @@ private:
                                 : ParseSize(Trim(path.substr(bracket + 1, path.size() - bracket - 2)));
         if (!number)
             FailHere("'", path,
-                     "' ends with no offset, expected [offset], a number of bytes from the beginning of the "
+                     "' does not end with an offset, expected [offset], a number of bytes from the beginning of the "
                      "archive");
         offset = *number;
         return Trim(path.substr(0, bracket));
     }
 
-    // Where the lattice of that name belongs; null: nowhere. A whole key wins over a last component.
+    // Returns the entry of the lattice with that name; null if no utterance has it. A whole key wins over a last
+    // component.
     Entry* FindEntry(std::string_view text)
     {
         if (text.starts_with("*/") || text.starts_with("*\\"))
@@ -98,7 +97,7 @@ private:
         std::string whole(text);
         std::replace(whole.begin(), whole.end(), '\\', '/');
         const std::string key = KeyOfName(whole);
-        // What is behind the last dot may be part of the name.
+        // The text after the last dot may be part of the name.
         size_t utterance = m_keys.Find(whole);
         if (utterance == UtteranceKeys::c_none)
             utterance = m_keys.Find(key);
@@ -124,7 +123,7 @@ private:
 
     uint32_t PathIndex(std::string_view path)
     {
-        // Archives stand in neighbouring lines.
+        // Consecutive lines mostly name the same archive.
         if (path == m_lastPath)
             return m_lastIndex;
         const auto [place, isNew] = m_indices.try_emplace(std::string(path), uint32_t(m_toc.m_paths.size()));
@@ -138,11 +137,11 @@ private:
     LatticeToc& m_toc;
     const std::string& m_prefix;
     const UtteranceKeys& m_keys;
-    HtkLines m_lines;
+    LineReader m_lines;
     MapByText<uint32_t> m_indices; // of paths
     std::string m_lastPath;
     uint32_t m_lastIndex = 0;
-    size_t m_ofSeveral = 0;       // entries without a folder that could be of several utterances,
+    size_t m_ofSeveral = 0;       // entries without a folder that match several utterances,
     std::string m_firstOfSeveral; // and the first of them for a message
 };
 

@@ -5,8 +5,8 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
 #include "Readers/HTKMLFReader/ScpFile.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace
 {
 
 constexpr std::string_view c_header = "#!MLF!#";
-// Ends of segments above this are times in units of 100 ns, those below are frames.
+// Larger ends of segments are times in units of 100 ns, smaller ones are frames.
 constexpr long long c_mostFrames = 50000;
 constexpr double c_frameTime = 100000; // 10 ms
 
@@ -27,7 +27,7 @@ constexpr double c_frameTime = 100000; // 10 ms
 StateList StateList::FromFile(const std::string& path)
 {
     StateList list;
-    HtkLines lines(path, "state list");
+    LineReader lines(path, "state list");
     list.m_path = lines.Path();
     std::string_view line;
     while (lines.Next(line))
@@ -41,7 +41,7 @@ StateList StateList::FromFile(const std::string& path)
         const auto [place, isNew] = list.m_ids.try_emplace(list.m_names[id], id);
         if (!isNew)
             Fail(ErrorKind::Data, "state list '", list.m_path, "':", id + 1, ": state '", list.m_names[id],
-                 "' stands in line ", place->second + 1, " already");
+                 "' is already in line ", place->second + 1);
     }
     if (list.m_names.empty())
         Fail(ErrorKind::Data, "state list '", list.m_path, "' is empty");
@@ -104,7 +104,7 @@ public:
         while (NextLine(line))
         {
             if (line == c_header)
-                continue; // files that were put one behind the other
+                continue; // concatenated files have several headers
             if (line.size() < 3 || line.front() != '"' || line.back() != '"')
             {
                 SkipEntry(line);
@@ -125,7 +125,7 @@ public:
     }
 
 private:
-    static constexpr size_t c_mostColumns = 5; // those behind are for lattices
+    static constexpr size_t c_mostColumns = 5; // further columns are for lattices
     static constexpr size_t c_mostTextShown = 60;
     static constexpr size_t c_mostWarnings = 10;
 
@@ -136,7 +136,7 @@ private:
         Fail(ErrorKind::Data, m_lines.Location(), ": ", utterance, parts...);
     }
 
-    // The next line that is not blank.
+    // Returns the next line that is not blank.
     bool NextLine(std::string_view& line)
     {
         while (m_lines.Next(line))
@@ -148,12 +148,12 @@ private:
         return false;
     }
 
-    // As the original: one entry that is no good does not spoil the others.
+    // Skips an entry without a quoted name, same as CNTK v1.1: a bad entry does not spoil the others.
     void SkipEntry(std::string_view line)
     {
         if (m_skipped++ < c_mostWarnings)
             m_log.Warn(Concat(m_lines.Location(), ": '", line.substr(0, c_mostTextShown),
-                              "' is no name of an utterance, expected one in double quotes; the entry is skipped"));
+                              "' is not the name of an utterance in double quotes; the entry is skipped"));
         for (bool isEnd = line == "."; !isEnd; isEnd = line == ".")
             if (!NextLine(line))
                 FailHere("the file ends within the entry that is skipped, expected a line with '.'");
@@ -189,7 +189,8 @@ private:
         FailHere("the file ends within the utterance, expected a line with '.'");
     }
 
-    // Where the labels of that name belong; null: nowhere. A whole key wins over a last component.
+    // Returns the entry for the labels of that name; null if no utterance has it. A whole key wins over a last
+    // component.
     Entry* FindEntry(const std::string& key)
     {
         size_t utterance = m_keys.Find(key);
@@ -206,7 +207,7 @@ private:
         if (entry.count > 0 && entry.byWholeKey == byWholeKey)
         {
             m_key = key;
-            FailHere("there are labels for it already");
+            FailHere("it already has labels");
         }
         if (entry.count > 0 && entry.byWholeKey)
             return nullptr;
@@ -223,7 +224,8 @@ private:
         const uint32_t start = ParseTime(line, columns[0], columns[1], 0);
         const uint32_t end = ParseTime(line, columns[0], columns[1], 1);
         if (start != begin)
-            FailHere("the segment '", line, "' begins at frame ", start, ", but the one before ends at frame ", begin);
+            FailHere("the segment '", line, "' begins at frame ", start, ", but the previous segment ends at frame ",
+                     begin);
         if (end < start)
             FailHere("the segment '", line, "' ends before it begins");
         const uint32_t classId = ParseClass(line, columns, count);
@@ -261,7 +263,7 @@ private:
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         if (error != std::errc() || end != text.data() + text.size() || number < 0 ||
             double(number) / c_frameTime > double(UINT32_MAX))
-            FailHere("'", text, "' in '", line, "' is no time, expected a whole number of frames or of 100 ns");
+            FailHere("'", text, "' in '", line, "' is not a time, expected a whole number of frames or of 100 ns");
         return number;
     }
 
@@ -294,11 +296,11 @@ private:
     const UtteranceKeys& m_keys;
     const StateList& m_states;
     size_t m_classes;
-    HtkLines m_lines;
-    std::string m_key; // of the utterance at hand
+    LineReader m_lines;
+    std::string m_key; // of the current utterance
     Log& m_log;
     size_t m_skipped = 0;         // entries without a name
-    size_t m_ofSeveral = 0;       // entries without a folder that could be of several utterances,
+    size_t m_ofSeveral = 0;       // entries without a folder that match several utterances,
     std::string m_firstOfSeveral; // and the first of them for a message
 };
 

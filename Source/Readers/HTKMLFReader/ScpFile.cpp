@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <optional>
@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// Where a path without a folder would become absolute, the folder is ".".
+// Returns the folder of a path, or "." if it has none, so that the result does not become absolute.
 std::string FolderOf(const std::string& path)
 {
     const size_t slash = path.find_last_of("/\\");
@@ -47,7 +47,7 @@ public:
             line = Trim(line);
             if (line.empty())
             {
-                blankLine = blankLine == 0 ? m_lines.Number() : blankLine;
+                blankLine = blankLine == 0 ? m_lines.LineNumber() : blankLine;
                 continue;
             }
             if (blankLine != 0)
@@ -97,7 +97,7 @@ private:
         const auto first = parts.size() == 2 ? ParseSize(Trim(parts[0])) : std::nullopt;
         const auto last = parts.size() == 2 ? ParseSize(Trim(parts[1])) : std::nullopt;
         if (!first || !last || *last >= UINT32_MAX)
-            FailHere("'[", range, "]' is no range of frames, expected [first,last] with whole numbers from 0");
+            FailHere("'[", range, "]' is not a range of frames, expected [first,last] with whole numbers from 0");
         if (*last < *first)
             FailHere("the range of frames [", range, "] ends before it begins");
         entry.hasRange = true;
@@ -108,7 +108,7 @@ private:
 
     uint32_t PathIndex(std::string_view path)
     {
-        // Archives stand in neighbouring lines.
+        // Consecutive lines mostly name the same archive.
         if (path == m_lastPath)
             return m_lastIndex;
         const auto [place, isNew] = m_indices.try_emplace(std::string(path), uint32_t(m_scp.paths.size()));
@@ -119,7 +119,7 @@ private:
         return m_lastIndex;
     }
 
-    HtkLines m_lines;
+    LineReader m_lines;
     const std::string& m_prefix;
     ScpFile m_scp;
     std::unordered_map<std::string, uint32_t> m_indices;

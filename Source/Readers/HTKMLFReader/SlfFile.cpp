@@ -1,17 +1,21 @@
-// Header, nodes and arcs of a lattice.
+// Parses a lattice: its lines and fields, header, nodes and arcs.
 #include "Readers/HTKMLFReader/SlfFile.h"
 
+#include "Common/Characters.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/LatticeGraph.h"
-#include "Readers/HTKMLFReader/SlfLines.h"
 #include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,14 +24,199 @@ namespace cntk
 namespace
 {
 
+constexpr size_t c_slfPieceBytes = size_t(1) << 16;
+constexpr size_t c_longestLine = size_t(1) << 24;
+
+class SlfLines
+{
+public:
+    SlfLines(const PiecewiseFile& file, size_t offset);
+
+    // Returns the next line that is neither blank nor a comment, without its end; false at the end of the file. Valid
+    // until the next call.
+    bool Next(std::string_view& line);
+
+    // Offset of the last line in the file; at the end of the file, the offset after it.
+    size_t Offset() const { return m_lineOffset; }
+    // Bytes of the file from Offset() on.
+    size_t BytesLeft() const { return m_file.Size() - m_lineOffset; }
+    // True if a line was not read because it is longer than any line of a lattice.
+    bool IsTooLong() const { return m_isTooLong; }
+
+private:
+    bool Fill();
+    bool NextOfAny(std::string_view& line);
+
+    const PiecewiseFile& m_file;
+    std::string m_buffer;
+    size_t m_at = 0; // in the buffer
+    size_t m_end;    // of the buffer in the file
+    size_t m_lineOffset;
+    bool m_isTooLong = false;
+};
+
+struct SlfField
+{
+    std::string_view name;
+    std::string_view value;
+    bool hasValue = false;
+
+    // Compares the name; fields have long and short names.
+    bool Is(std::string_view shortName, std::string_view longName) const
+    {
+        return name == shortName || name == longName;
+    }
+};
+
+class SlfFields
+{
+public:
+    // Splits a line. Returns false if a quote is not closed; that field is then the last. The fields are valid as long
+    // as the line, and until the next call.
+    bool Split(std::string_view line);
+    const std::vector<SlfField>& Fields() const { return m_fields; }
+
+private:
+    bool TakeQuoted(std::string_view line, size_t& at, std::string_view& value);
+
+    std::vector<SlfField> m_fields;
+    std::deque<std::string> m_texts; // values that had escapes
+};
+
+bool IsOctal(char c)
+{
+    return c >= '0' && c <= '7';
+}
+
+SlfLines::SlfLines(const PiecewiseFile& file, size_t offset) : m_file(file), m_end(offset), m_lineOffset(offset)
+{
+    Fill();
+    if (offset == 0 && m_buffer.starts_with(c_byteOrderMark))
+        m_at = c_byteOrderMark.size();
+}
+
+bool SlfLines::Fill()
+{
+    const size_t bytes = std::min(c_slfPieceBytes, m_file.Size() - m_end);
+    m_buffer.erase(0, m_at);
+    m_at = 0;
+    const size_t kept = m_buffer.size();
+    m_buffer.resize(kept + bytes);
+    m_file.Read(m_end, m_buffer.data() + kept, bytes);
+    m_end += bytes;
+    return bytes > 0;
+}
+
+bool SlfLines::NextOfAny(std::string_view& line)
+{
+    size_t length = 0;
+    for (;;)
+    {
+        const size_t newline = m_buffer.find('\n', m_at + length);
+        m_lineOffset = m_end - (m_buffer.size() - m_at);
+        length = std::min(newline, m_buffer.size()) - m_at;
+        if (newline != std::string::npos || length > c_longestLine || !Fill())
+            break;
+    }
+    m_isTooLong = length > c_longestLine;
+    if (m_at == m_buffer.size() || m_isTooLong)
+        return false;
+    line = std::string_view(m_buffer).substr(m_at, length);
+    m_at = std::min(m_at + length + 1, m_buffer.size());
+    return true;
+}
+
+bool SlfLines::Next(std::string_view& line)
+{
+    while (NextOfAny(line))
+    {
+        size_t begin = 0;
+        while (begin < line.size() && IsBlank(line[begin]))
+            ++begin;
+        if (begin < line.size() && line[begin] != '#')
+            return true;
+    }
+    return false;
+}
+
+bool SlfFields::Split(std::string_view line)
+{
+    m_fields.clear();
+    m_texts.clear();
+    for (size_t at = 0;;)
+    {
+        while (at < line.size() && IsBlank(line[at]))
+            ++at;
+        if (at == line.size())
+            return true;
+        SlfField& field = m_fields.emplace_back();
+        const size_t name = at;
+        while (at < line.size() && line[at] != '=' && !IsBlank(line[at]))
+            ++at;
+        field.name = line.substr(name, at - name);
+        field.hasValue = at < line.size() && line[at] == '=';
+        if (field.hasValue)
+        {
+            ++at;
+            if (at < line.size() && (line[at] == '"' || line[at] == '\''))
+            {
+                if (!TakeQuoted(line, at, field.value))
+                    return false;
+            }
+            else
+            {
+                const size_t value = at;
+                while (at < line.size() && !IsBlank(line[at]))
+                    ++at;
+                field.value = line.substr(value, at - value);
+            }
+        }
+    }
+}
+
+// Parses a text as HTK writes it: \" \' \\, and \ooo for a byte.
+bool SlfFields::TakeQuoted(std::string_view line, size_t& at, std::string_view& value)
+{
+    const char quote = line[at++];
+    const size_t begin = at;
+    while (at < line.size() && line[at] != quote && line[at] != '\\')
+        ++at;
+    value = line.substr(begin, at - begin);
+    if (at < line.size() && line[at] == '\\')
+    {
+        std::string& text = m_texts.emplace_back(value);
+        for (; at < line.size() && line[at] != quote; ++at)
+        {
+            if (line[at] != '\\')
+            {
+                text += line[at];
+                continue;
+            }
+            ++at;
+            if (at + 2 < line.size() && IsOctal(line[at]) && IsOctal(line[at + 1]) && IsOctal(line[at + 2]))
+            {
+                text += char((line[at] - '0') * 64 + (line[at + 1] - '0') * 8 + (line[at + 2] - '0'));
+                at += 2;
+            }
+            else if (at < line.size())
+                text += line[at];
+        }
+        value = text;
+    }
+    if (at >= line.size())
+        return false;
+    ++at; // the quote
+    return at == line.size() || IsBlank(line[at]);
+}
+
 constexpr double c_framesPerSecond = 100;
-// Times that lie between two frames are rounded up, whatever was lost when they were added.
+// Rounds a time between two frames up, unless the difference is an error of addition.
 constexpr double c_roundingSlack = 1e-4;
 constexpr double c_mostLatticeFrames = 1e9;
 constexpr size_t c_mostValueShown = 60;
-// A header that says more is no good, and costs no memory.
+// Refuses larger counts in a header before they cost memory.
 constexpr size_t c_mostNodesOrArcs = size_t(1) << 24;
-// What the shortest line of a node, and of an arc, takes.
+// Length of the shortest line of a node, and of an arc.
 constexpr size_t c_fewestNodeBytes = 4;
 constexpr size_t c_fewestArcBytes = 8;
 constexpr std::string_view c_noWord = "!NULL";
@@ -64,8 +253,8 @@ public:
                 FailHere("'", Shown(first.name), "=', expected a node (I=...) or an arc (J=...); ", SizesText());
         }
         if (m_nodesRead < m_nodes.size())
-            FailHere("all arcs are there, but not all nodes; ", SizesText());
-        // A lattice more, or none; but not more of this one.
+            FailHere("all arcs were read, but not all nodes;  ", SizesText());
+        // Ensures that the next line begins another lattice, or that the file ends.
         if (m_lines.Next(line) && (line.starts_with("I=") || line.starts_with("J=")))
             FailHere("'", line.substr(0, line.find_first_of(" \t\r")), "', but the lattice is complete; ", SizesText());
         const std::string problem = OrderLattice(m_lattice, m_first, m_last);
@@ -101,8 +290,8 @@ private:
     [[noreturn]] void FailForNoLattice() const
     {
         FailHere("byte ", m_begin,
-                 " begins no lattice in HTK's Standard Lattice Format (VERSION=..., then N=... L=...). Archives of the "
-                 "original's own binary format are not read: write the lattices in HTK's format, with the states and "
+                 " does not begin a lattice in HTK's Standard Lattice Format (VERSION=..., then N=... L=...). Binary "
+                 "archives of CNTK v1.1 are not supported: write the lattices in HTK's format, with the states and "
                  "their times (d=)");
     }
     [[noreturn]] void FailAtEnd() const
@@ -115,7 +304,7 @@ private:
                  m_hasSizes ? SizesText() : std::string("expected its nodes and arcs, N=... and L=..."));
     }
     static std::string_view Shown(std::string_view text) { return text.substr(0, c_mostValueShown); }
-    // "N=3 and L=2 say how many there are, 1 node and no arc were read"
+    // Returns "N=3 and L=2 say how many there are, 1 node and no arc were read".
     std::string SizesText() const
     {
         return Concat("N=", m_nodes.size(), " and L=", m_isArcThere.size(), " say how many there are, and ",
@@ -137,11 +326,11 @@ private:
         if (!isWhole)
             FailHere("a value in quotes does not end with the quote and a blank; a quote that belongs to a word is "
                      "written \\' or \\\"");
-        // Of a header, texts may have blanks.
+        // Texts in a header may contain blanks.
         const size_t checked = m_hasSizes || fields[0].name == "I" || fields[0].name == "J" ? fields.size() : 1;
         for (size_t i = 0; i < checked; ++i)
             if (!fields[i].hasValue)
-                FailHere("'", Shown(fields[i].name), "' is no field, expected name=value");
+                FailHere("'", Shown(fields[i].name), "' is not a field, expected name=value");
     }
 
     double Number(const SlfField& field, const char* what) const
@@ -212,7 +401,7 @@ private:
     {
         const double base = Number(field, "the base of logarithms, or 0 for no logarithms");
         if (base < 0 || base == 1)
-            FailHere("'base=", Shown(field.value), "': there are no logarithms to that base");
+            FailHere("'base=", Shown(field.value), "': a logarithm cannot have that base");
         m_logOfBase = base == 0 ? 0 : std::log(base);
     }
 
@@ -250,7 +439,7 @@ private:
         const uint32_t index = Index(fields[0], m_nodes.size(), "a node");
         Node& node = m_nodes[index];
         if (node.isThere)
-            FailHere("node ", index, " is there already");
+            FailHere("node ", index, " occurs twice");
         bool hasTime = false;
         for (const SlfField& field : fields)
         {
@@ -280,8 +469,7 @@ private:
         const uint32_t index = Index(field, m_nodes.size(), "a node");
         if (!m_nodes[index].isThere)
             FailHere("'", field.name, "=", index,
-                     "': that node is not there; expected nodes before the arcs that lead "
-                     "to and from them");
+                     "': that node does not exist; expected nodes before the arcs that use them");
         return index;
     }
 
@@ -293,7 +481,7 @@ private:
         const std::vector<SlfField>& fields = m_fields.Fields();
         const uint32_t index = Index(fields[0], m_isArcThere.size(), "an arc");
         if (m_isArcThere[index])
-            FailHere("arc ", index, " is there already");
+            FailHere("arc ", index, " occurs twice");
         std::optional<uint32_t> from, to;
         std::optional<bool> isWord;
         std::string_view segments;
@@ -330,7 +518,7 @@ private:
         return m_logOfBase == 0 ? std::log(score) : score * m_logOfBase;
     }
 
-    // ":s1,0.02:s2,0.03,-12.3:", state, seconds, and a likelihood that is not used.
+    // Parses ":s1,0.02:s2,0.03,-12.3:": state, seconds, and a likelihood that is not used.
     void AddSegments(uint32_t index, const LatticeArc& arc, std::string_view segments)
     {
         const uint32_t begin = m_lattice.nodeFrames[arc.from];
@@ -398,8 +586,8 @@ private:
     const SlfUtterance& m_utterance;
     SlfLines m_lines;
     SlfFields m_fields;
-    bool m_hasFields = false; // the first line was one of fields
-    // Of the header.
+    bool m_hasFields = false; // the first line had fields
+    // Fields of the header.
     std::string m_name; // for messages
     std::optional<size_t> m_nodeCount;
     std::optional<size_t> m_arcCount;
@@ -407,7 +595,7 @@ private:
     std::optional<uint32_t> m_last;
     double m_logOfBase = 1; // 0: probabilities
     double m_timeScale = 1;
-    bool m_hasSizes = false; // behind the header
+    bool m_hasSizes = false; // the header has ended
 
     std::vector<Node> m_nodes;
     std::vector<bool> m_isArcThere;

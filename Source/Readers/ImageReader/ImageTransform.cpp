@@ -1,8 +1,7 @@
-// Images by OpenCV.
-#include "Readers/ImageReader/ImageTransform.h"
-
+// Decoding and transforming images with OpenCV.
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Readers/ImageReader/ImageReader.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -55,7 +54,7 @@ std::vector<char> ReadImage(const std::string& path, ImageArchives& archives)
 
 constexpr std::string_view c_endOfJpeg = "\xFF\xD9";
 
-// A JPEG file without its end.
+// True for a JPEG file without its end marker.
 bool EndsEarly(const std::vector<char>& bytes)
 {
     constexpr std::string_view begin = "\xFF\xD8\xFF";
@@ -63,8 +62,7 @@ bool EndsEarly(const std::vector<char>& bytes)
     const std::string_view text(bytes.data(), bytes.size());
     if (!text.starts_with(begin))
         return false;
-    // Segments, of which one may hold a small image of its own, as far as the first with pixels. A marker may be
-    // repeated.
+    // Skips the segments before the pixels, because one may contain a thumbnail. A marker byte may be repeated.
     size_t at = 2;
     while (at + 4 <= text.size() && text[at] == marker && text[at + 1] != scan)
         at += text[at + 1] == marker ? 1 : 2 + (size_t(uint8_t(text[at + 2])) << 8 | uint8_t(text[at + 3]));
@@ -89,11 +87,11 @@ cv::Mat Decode(const std::string& path, std::vector<char>& bytes, bool isGray)
     }
     if (pixels.empty())
         Fail(ErrorKind::Data, "image '", path,
-             "' cannot be decoded: it is damaged, or of a kind that OpenCV does not read", reason);
+             "' cannot be decoded: it is damaged, or in a format that OpenCV does not read", reason);
     return pixels;
 }
 
-// The square that is cut out.
+// Returns the square to crop.
 cv::Rect Square(const ImageFeatureOptions& options, const cv::Mat& image, size_t view, std::mt19937& random)
 {
     double ratio = options.cropRatio.front();
@@ -123,7 +121,7 @@ cv::Rect Square(const ImageFeatureOptions& options, const cv::Mat& image, size_t
 ImageTransform::ImageTransform(const ImageFeatureOptions& options, bool isGray, const SourcePos& meanFileWhere)
     : m_options(options), m_isGray(isGray)
 {
-    cv::setNumThreads(1); // the reader's own threads work on an image each
+    cv::setNumThreads(1); // the reader's own threads process one image each
     if (!options.meanFile.empty())
         ReadMean(meanFileWhere);
 }
@@ -135,7 +133,7 @@ void ImageTransform::ReadMean(const SourcePos& where)
     const std::string& path = m_options.meanFile;
     if (!FileExists(path))
         FailAt(where, ErrorKind::Data, "meanFile '", path, "' does not exist", NearFilesHint(path));
-    WithPosition(where, [&] { PiecewiseFile file(path); }); // no folder, and readable
+    WithPosition(where, [&] { PiecewiseFile file(path); }); // fails if it is a folder or unreadable
     cv::Mat mean;
     int channels = 0;
     int rows = 0;
@@ -171,7 +169,7 @@ void ImageTransform::ReadMean(const SourcePos& where)
     m_mean = std::make_unique<DecodedImage>();
     mean.reshape(channels, rows).convertTo(m_mean->pixels, CV_64F);
     if (!cv::checkRange(m_mean->pixels))
-        FailAt(where, ErrorKind::Data, "meanFile '", path, "': MeanImg has an element that is no finite number");
+        FailAt(where, ErrorKind::Data, "meanFile '", path, "': MeanImg has a NaN or infinite element");
 }
 
 template <class ElemType>
@@ -181,7 +179,7 @@ std::string ImageTransform::Apply(const std::string& listed, size_t view, std::m
     const std::string path = ResolveInputPath(listed);
     std::vector<char> bytes = ReadImage(path, m_archives);
     const bool endsEarly = EndsEarly(bytes);
-    if (endsEarly) // else OpenCV would not even show what there is
+    if (endsEarly) // otherwise OpenCV would not decode the existing part
         bytes.insert(bytes.end(), c_endOfJpeg.begin(), c_endOfJpeg.end());
     const cv::Mat image = Decode(path, bytes, m_isGray);
     cv::Mat pixels;
@@ -221,7 +219,7 @@ std::string ImageTransform::Apply(const std::string& listed, size_t view, std::m
     }
     if (!endsEarly)
         return {};
-    return Concat("image '", path, "' is damaged: the JPEG file has no end; what is missing of it is made up");
+    return Concat("image '", path, "' is damaged: the JPEG file has no end; the missing part is filled in");
 }
 
 template std::string ImageTransform::Apply<float>(const std::string&, size_t, std::mt19937&, float*) const;

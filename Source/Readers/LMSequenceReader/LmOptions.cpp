@@ -1,11 +1,10 @@
-// Blocks and vocabularies, and what must hold between them.
-#include "Readers/LMSequenceReader/LmOptions.h"
-
+// Reads and checks the blocks and vocabularies.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "Readers/LMSequenceReader/LmReader.h"
 
 #include <algorithm>
 
@@ -16,7 +15,7 @@ namespace
 
 constexpr auto c_labelKeys = {"labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"};
 
-// The mapping file decides the ids where it is there, else the class file.
+// Takes the ids from the mapping file if it exists, otherwise from the class file.
 void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, LmConfig& lm, Log& log)
 {
     const std::string mapping = ResolveInputPath(options.labelMappingFile);
@@ -26,7 +25,7 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
         const auto read = [&]
         {
             Vocabulary words = Vocabulary::FromList(mapping, Vocabulary::BlankLine::Mistake);
-            words.RequireSingleWords("a file with id, count, word and class is what wordclass names");
+            words.RequireSingleWords("a file with id, count, word and class belongs to wordclass");
             return words;
         };
         lm.words = WithPosition(labels.WhereOf("labelMappingFile"), read);
@@ -34,12 +33,12 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
     else
     {
         if (!mapping.empty() && lm.classes.Size() > 0)
-            log.Print("LMSequenceReader: label mapping file %s is not there; the ids of %s are used\n", mapping.c_str(),
-                      lm.classes.Source().c_str());
+            log.Print("LMSequenceReader: label mapping file %s does not exist; the ids of %s are used\n",
+                      mapping.c_str(), lm.classes.Source().c_str());
         if (lm.classes.Size() == 0)
             FailAt(mapping.empty() ? labels.Where() : labels.WhereOf("labelMappingFile"), ErrorKind::Config,
                    "the reader has no vocabulary: give wordclass=<file with id, count, word and class a line> or "
-                   "labelMappingFile=<file with one word a line> that is there",
+                   "labelMappingFile=<existing file with one word a line>",
                    mapping.empty() ? "" : Concat("; '", mapping, "' is not", NearFilesHint(mapping)));
         lm.words = lm.classes;
     }
@@ -87,19 +86,19 @@ OptionTable<LmReaderOptions> LmReaderOptions::Options()
             .Required()
             .InputFile(),
         Opt("wordclass", &S::wordclass,
-            "Vocabulary with classes, lines of id, count, word and class; what the writeWordAndClass action writes")
+            "Vocabulary with classes: lines of id, count, word and class, as the writeWordAndClass action writes them")
             .InputFile(),
-        Opt("unk", &S::unk, "The word that stands for all that are not in the vocabulary"),
+        Opt("unk", &S::unk, "The word that replaces words outside the vocabulary"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
-            "Number of sentences side by side, all of one length; 0: as many as make minibatchSize words. Else "
-            "minibatchSize is the number of time steps after which they are cut, with their state carried over",
+            "Number of parallel sentences, all of one length; minibatchSize then is the number of time steps after "
+            "which they are cut, with their state carried over. 0: as many sentences as fit into minibatchSize words",
             Range{0, double(INT32_MAX)}, {"nbruttineachrecurrentiter"}),
-        Opt("cacheBlockSize", &S::cacheBlockSize, "Words that are read and shuffled at a time", Range{1}),
+        Opt("cacheBlockSize", &S::cacheBlockSize, "Number of words that are read and shuffled at a time", Range{1}),
         Opt("randomize", &S::randomize,
-            "sentences are always shuffled within a block of cacheBlockSize words, for write commands, too; with "
-            "cacheBlockSize=1 they come in the order of the file, so that what is written can be told apart")
+            "sentences are always shuffled within a block of cacheBlockSize words, also for write commands; "
+            "cacheBlockSize=1 keeps the order of the file")
             .WithoutEffect(),
-        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
+        Opt("prefetch", &S::prefetch, "Prefetch minibatches in a thread"),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file"),
     };
 }
@@ -109,13 +108,12 @@ OptionTable<LmFeatureOptions> LmFeatureOptions::Options()
     using S = LmFeatureOptions;
     return {
         Opt("dim", &S::dim, "usually 0: the input has a row for each word").WithoutEffect().Here(),
-        Choice(
-            "mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
-            "Rows of the labels. class: word, class, first word of the class and one behind its last; softmax: the "
-            "word's number; nce: that, its log probability, and the same of noise_number drawn words. What was trained "
-            "with nce has its perplexity in tests with softmax. One row for each word, as CrossEntropyWithSoftmax "
-            "wants them, have labels of CNTKTextFormatReader"),
-        Opt("noise_number", &S::noiseNumber, "Noise words for each word, mode nce", Range{0, 1e6}),
+        Choice("mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
+               "Rows of the labels. class: word, class, first word of the class and the word after its last; softmax: "
+               "the id of the word; nce: the id of the word, its log probability, and both for each of noise_number "
+               "drawn words. Test a model trained with nce with softmax, which gives the perplexity. For "
+               "CrossEntropyWithSoftmax, which expects one row per word, use CNTKTextFormatReader"),
+        Opt("noise_number", &S::noiseNumber, "Number of noise words for each word in mode nce", Range{0, 1e6}),
     };
 }
 
@@ -128,13 +126,14 @@ OptionTable<LmLabelOptions> LmLabelOptions::Options()
             Range{0, double(INT32_MAX)}),
         Choice("labelType", &S::labelType,
                {{"category", Type::Category}, {"nextWord", Type::NextWord}, {"none", Type::None}},
-               "none: no such stream. The first label block is the input, the second one the word behind it"),
+               "none: no stream. The first label block is the input, the second one the next word"),
         Opt("labelMappingFile", &S::labelMappingFile,
-            "Words, one a line, id = line from 0; of the input's block. Default: the ids of wordclass"),
+            "Words, one a line; the id is the line number from 0. Read from the block of the input. Default: the ids "
+            "of wordclass"),
         Opt("beginSequence", &S::beginSequence,
-            "a line is a sentence; if none begins with that of the input's block, a warning says so")
+            "a line is a sentence; the reader warns if no sentence begins with the word that the input's block gives")
             .WithoutEffect(),
-        Opt("endSequence", &S::endSequence, "the same for the last word").WithoutEffect(),
+        Opt("endSequence", &S::endSequence, "same as beginSequence, for the last word").WithoutEffect(),
     };
 }
 
@@ -149,10 +148,10 @@ struct LabelBlock
 struct LabelBlocks
 {
     LabelBlock input;
-    LabelBlock output; // may be none
+    LabelBlock output; // may be missing
 };
 
-// What the blocks say without the files that they name.
+// Reads the blocks without the files that they name.
 LmConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
 {
     const ConfigParameters& config = context.config;
@@ -177,8 +176,7 @@ LmConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
     if (labels.empty() || labels.size() > 2)
         FailAt(config.Where(), ErrorKind::Config, "the reader has ", labels.size(),
                " label blocks; expected two, the first one (by its name) for the input words, the second one for the "
-               "words behind them, such as labelIn=[labelDim=10000; labelMappingFile=words.txt] "
-               "labels=[labelType=nextWord]");
+               "next words, such as labelIn=[labelDim=10000; labelMappingFile=words.txt] labels=[labelType=nextWord]");
     const auto featureOptions = ReadOptions<LmFeatureOptions>(features == nullptr ? config : *features);
     lm.mode = featureOptions.mode;
     lm.noiseWords = featureOptions.noiseNumber;
@@ -205,7 +203,8 @@ LmConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
     }
     if (lm.reader.wordclass.empty() && lm.mode != LmMode::Softmax && !lm.labelName.empty())
         FailAt(config.Where(), ErrorKind::Config, "mode=", lm.mode == LmMode::Class ? "class" : "nce",
-               " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action makes one");
+               " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action writes "
+               "such a file");
     return lm;
 }
 
@@ -220,13 +219,13 @@ LmConfig ReadLmConfig(const ReaderContext& context)
                                   [&] { return Vocabulary::FromClassFile(ResolveInputPath(lm.reader.wordclass)); });
     const LabelBlock& input = blocks.input;
     LoadWords(*input.block, input.options, lm, context.log);
-    // One vocabulary, whichever block says its size.
+    // The vocabulary is one, so either block may give its size.
     const LabelBlock& sized = input.options.labelDim == 0 && blocks.output.options.labelDim > 0 ? blocks.output : input;
     CheckDimensions(*sized.block, sized.options.labelDim, lm);
     lm.unknownWord = lm.words.Find(lm.reader.unk);
     if (lm.unknownWord == Vocabulary::c_unknown)
-        context.log.Warn(Concat("unk '", lm.reader.unk, "' is not in vocabulary '", lm.words.Source(),
-                                "'; a word of the text that is not in it ends the run"));
+        context.log.Warn(Concat("unk '", lm.reader.unk, "' is not in the vocabulary '", lm.words.Source(),
+                                "'; a word of the text that is not in the vocabulary ends the run"));
     return lm;
 }
 
@@ -235,7 +234,7 @@ void AddLmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& fil
     AddInputFiles<LmReaderOptions>(context, files);
     LabelBlocks blocks;
     const LmConfig lm = ReadBlocks(context, blocks);
-    // Beside a class file the list of words need not be there.
+    // With a class file the list of words need not exist.
     if (lm.reader.wordclass.empty() && !blocks.input.options.labelMappingFile.empty())
         files.push_back(blocks.input.block->Require("labelMappingFile"));
 }

@@ -1,9 +1,9 @@
-// What the library exports: a reader and a writer.
+// The exported functions of the plugin: a reader and a writer.
 #include "Common/Error.h"
 #include "Common/PluginExports.h"
 #include "Common/Text.h"
 #include "Readers/LUSequenceReader/LuReader.h"
-#include "Readers/ReaderLib/LineReader.h"
+#include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/WordWriter.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// What writeWordAndClass writes. Labels of other data may have blanks in them.
+// Refuses a file of writeWordAndClass. Labels of other data may contain blanks.
 void RequireNoClasses(const Vocabulary& labels)
 {
     std::vector<std::string_view> columns;
@@ -52,7 +52,7 @@ CNTK_EXPORT_WRITER(cntk::MakeLuWriter)
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {
     description.name = "LUSequenceReader";
-    description.doc = "Text for spoken language understanding: a token a line, its words and its label. As "
+    description.doc = "Text for spoken language understanding: one token a line, its words and its label. As "
                       "LUSequenceWriter it writes the labels with the largest values.";
     cntk::DescribeLuOptions(description);
     cntk::DescribeWordWriterOptions(description, "Required. The labels, one a line, as token of the reader");

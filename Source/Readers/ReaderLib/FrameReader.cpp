@@ -3,12 +3,10 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 #include "Readers/ReaderLib/VectorCopy.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -19,8 +17,8 @@ namespace
 
 constexpr size_t c_chunkRecords = 1024;
 constexpr size_t c_recordsPerMark = 100;
-// Below these sizes copying or parsing costs less than a hand-over between threads, which is more where the thread that
-// reads takes a core from those that compute.
+// A hand-over between threads costs more than copying fewer bytes. It costs most where the prefetch thread takes a core
+// from the threads that compute.
 constexpr size_t c_prefetchCopyBytes = 256 << 10;
 constexpr size_t c_prefetchOnFreeCoreBytes = 64 << 10;
 constexpr size_t c_prefetchFileBytes = 1 << 20;
@@ -37,14 +35,8 @@ template <class ElemType>
 FrameReader<ElemType>::FrameReader(std::unique_ptr<IRecordSource<ElemType>> source, FrameReaderOptions options,
                                    Log& log)
     : m_source(std::move(source)), m_options(std::move(options)), m_log(log), m_walk(*m_source, m_options.walk),
-      m_layout(std::make_shared<MBLayout>()), m_prefetcher([](const Slot& slot) { return BytesOf(slot.streams); })
+      m_pipe(log)
 {
-}
-
-template <class ElemType>
-FrameReader<ElemType>::~FrameReader()
-{
-    m_prefetcher.Stop(); // before what the thread uses goes away
 }
 
 template <class ElemType>
@@ -60,7 +52,7 @@ void FrameReader<ElemType>::CountRecords(const EpochRequest& request)
     }
     else if (m_source->FileBytes() / 4 <= m_options.cacheBytes)
     {
-        m_source->Extend(SIZE_MAX); // small enough to be kept in memory, if the total is known
+        m_source->Extend(SIZE_MAX); // counts the records, so that the parsed data can be cached
     }
 }
 
@@ -75,7 +67,7 @@ void FrameReader<ElemType>::PrepareCache()
             complete = complete && (m_cachedStreams[i] || !m_wanted[i]);
         if (complete)
             return;
-        m_cache.clear(); // a stream was not asked for so far: parse again
+        m_cache.clear(); // the epoch wants a stream that was not cached: parses again
     }
     if (!m_source->IsComplete())
         return;
@@ -144,8 +136,7 @@ void FrameReader<ElemType>::PrintProgress(size_t records)
 template <class ElemType>
 void FrameReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
-    m_prefetcher.Stop();
-    m_prefetching = false;
+    m_pipe.Stop();
     m_wanted = ChooseStreams(m_options.readerName, m_source->Streams(), request.wanted);
     m_source->CreateLabelMaps();
     CountRecords(request);
@@ -161,43 +152,23 @@ void FrameReader<ElemType>::StartEpoch(const EpochRequest& request)
     m_recordsRead = 0;
     PrepareCache();
     m_prefetching = PrefetchingPays(ours.minibatchSize);
-    if (m_prefetching)
-        m_prefetcher.Start([this](Slot& slot) { return Fill(slot); });
+    m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_prefetching);
 }
 
 template <class ElemType>
 bool FrameReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = Clock::now();
-    // The caller's buffers are filled in place, or change places with those of the next minibatch.
-    std::swap(minibatch.streams, m_slot.streams);
-    const bool made = m_prefetching ? m_prefetcher.Next(m_slot) : Fill(m_slot);
-    std::swap(minibatch.streams, m_slot.streams);
-    if (!m_slot.log.empty())
-    {
-        m_log.Write(m_slot.log);
-        m_slot.log.clear();
-    }
-    if (!made)
+    if (!m_pipe.Next(minibatch))
     {
         if (m_options.traceLevel > 1 && m_recordsRead >= c_recordsPerMark)
             m_log.Write("\n");
         return false;
     }
-    m_layout->InitAsFrameMode(m_slot.records.size());
-    for (size_t i = 0; i < minibatch.streams.size(); ++i)
-    {
-        MBLayoutPtr& layout = minibatch.streams[i].layout;
-        if (!m_wanted[i])
-            layout = nullptr;
-        else if (layout != m_layout)
-            layout = m_layout;
-    }
-    minibatch.sequenceKeys.clear();
-    minibatch.secondsWaited = std::chrono::duration<double>(Clock::now() - start).count();
     if (m_options.traceLevel > 1)
-        PrintProgress(m_slot.records.size());
+    {
+        const auto wanted = size_t(std::find(m_wanted.begin(), m_wanted.end(), true) - m_wanted.begin());
+        PrintProgress(minibatch.streams[wanted].columns);
+    }
     return true;
 }
 
@@ -213,9 +184,9 @@ template <class ElemType>
 bool FrameReader<ElemType>::Fill(Slot& slot)
 {
     std::lock_guard lock(m_sourceMutex);
-    if (!m_walk.Next(slot.records, slot.log))
+    if (!m_walk.Next(m_records, slot.log))
         return false;
-    PrepareBatches(slot.streams, slot.records.size());
+    PrepareBatches(slot);
     if (m_cache.empty())
         FillFromSource(slot);
     else
@@ -224,16 +195,19 @@ bool FrameReader<ElemType>::Fill(Slot& slot)
 }
 
 template <class ElemType>
-void FrameReader<ElemType>::PrepareBatches(std::vector<StreamBatch<ElemType>>& streams, size_t columns) const
+void FrameReader<ElemType>::PrepareBatches(Slot& slot) const
 {
     const std::vector<StreamInfo>& infos = m_source->Streams();
-    streams.resize(infos.size());
+    slot.Prepare(infos.size());
+    slot.keys.clear();
+    slot.layouts[0]->InitAsFrameMode(m_records.size());
     for (size_t i = 0; i < infos.size(); ++i)
     {
-        StreamBatch<ElemType>& batch = streams[i];
+        StreamBatch<ElemType>& batch = slot.streams[i];
         batch.rows = m_wanted[i] ? infos[i].rows : 0;
-        batch.columns = m_wanted[i] ? columns : 0;
+        batch.columns = m_wanted[i] ? m_records.size() : 0;
         batch.sparse = infos[i].sparse;
+        batch.layout = m_wanted[i] ? slot.layouts[0] : nullptr;
         if (batch.sparse)
             PrepareOneHot(batch);
         else
@@ -241,7 +215,7 @@ void FrameReader<ElemType>::PrepareBatches(std::vector<StreamBatch<ElemType>>& s
     }
 }
 
-// Into m_targets.
+// Parses into m_targets.
 template <class ElemType>
 void FrameReader<ElemType>::Parse(size_t first, size_t count)
 {
@@ -253,7 +227,7 @@ void FrameReader<ElemType>::Parse(size_t first, size_t count)
     }
 }
 
-// The values of these records of a stream. What others do to a model shows later, and then not where they stand.
+// Warns of the first NaN or infinite value, whose place would be unknown when it shows in the model.
 template <class ElemType>
 void FrameReader<ElemType>::WarnOfNonFinite(size_t stream, const ElemType* values, size_t first, size_t count)
 {
@@ -269,7 +243,8 @@ void FrameReader<ElemType>::WarnOfNonFinite(size_t stream, const ElemType* value
     m_hasWarned = true;
     m_log.Warn(Concat(m_source->PlaceOf(stream, first + found / info.rows), ": element ", found % info.rows, " of '",
                       info.name, "' is ", values[found],
-                      ", no finite number, and so is what is computed from it; only the first such value is told"));
+                      "; a NaN or infinite input spoils everything that is computed from it; later values of this kind "
+                      "are not reported"));
 }
 
 template <class ElemType>
@@ -296,7 +271,7 @@ void FrameReader<ElemType>::FillFromCache(Slot& slot)
 {
     if (m_unparsedChunks > 0)
     {
-        for (const size_t record : slot.records)
+        for (const size_t record : m_records)
         {
             if (!m_parsedChunks[record / c_chunkRecords])
                 ParseChunk(record / c_chunkRecords);
@@ -310,18 +285,17 @@ void FrameReader<ElemType>::FillFromCache(Slot& slot)
         if (batch.sparse)
         {
             const int32_t* classIds = m_cache[i].classIds.get();
-            for (size_t column = 0; column < slot.records.size(); ++column)
-                batch.rowIndices[column] = classIds[slot.records[column]];
+            for (size_t column = 0; column < m_records.size(); ++column)
+                batch.rowIndices[column] = classIds[m_records[column]];
             continue;
         }
         const size_t rows = batch.rows;
         const ElemType* values = m_cache[i].values.get();
         ElemType* target = batch.values.data();
-        const std::vector<size_t>& records = slot.records;
-        for (size_t column = 0; column < records.size(); ++column, target += rows)
+        for (size_t column = 0; column < m_records.size(); ++column, target += rows)
         {
-            const size_t later = records[std::min(column + c_vectorsAhead, records.size() - 1)];
-            CopyVector(values + records[column] * rows, rows, target, values + later * rows);
+            const size_t later = m_records[std::min(column + c_vectorsAhead, m_records.size() - 1)];
+            CopyVector(values + m_records[column] * rows, rows, target, values + later * rows);
         }
     }
 }
@@ -329,13 +303,12 @@ void FrameReader<ElemType>::FillFromCache(Slot& slot)
 template <class ElemType>
 void FrameReader<ElemType>::FillFromSource(Slot& slot)
 {
-    // Neighbours in the data are parsed in one go.
-    const std::vector<size_t>& records = slot.records;
+    // Parses consecutive records at once.
     m_targets.assign(slot.streams.size(), {});
-    for (size_t begin = 0; begin < records.size();)
+    for (size_t begin = 0; begin < m_records.size();)
     {
         size_t end = begin + 1;
-        while (end < records.size() && records[end] == records[end - 1] + 1)
+        while (end < m_records.size() && m_records[end] == m_records[end - 1] + 1)
             ++end;
         for (size_t i = 0; i < slot.streams.size(); ++i)
         {
@@ -345,7 +318,7 @@ void FrameReader<ElemType>::FillFromSource(Slot& slot)
             else if (m_wanted[i])
                 m_targets[i].values = batch.values.data() + begin * batch.rows;
         }
-        Parse(records[begin], end - begin);
+        Parse(m_records[begin], end - begin);
         begin = end;
     }
 }

@@ -1,4 +1,4 @@
-// Label maps: the hash table behind Find, and messages with the nearest labels.
+// The hash table of label maps, and messages with the nearest labels.
 #include "Readers/ReaderLib/LabelMap.h"
 
 #include "Common/Error.h"
@@ -15,7 +15,7 @@ namespace
 
 constexpr size_t c_firstSlots = 64;
 
-// FNV-1a: labels are short.
+// FNV-1a, which is fast for short texts.
 uint64_t Hash(std::string_view text)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -49,7 +49,7 @@ LabelMap LabelMap::FromText(std::string_view text, std::string source)
         {
             if (const int32_t id = map.Find(label); id != c_unknown)
                 Fail(ErrorKind::Data, map.m_source, ":", lineNumber, ": label '", label, "' is in line ",
-                     lines[size_t(id)], " already; a label must be in the label map once, or one of its classes (", id,
+                     lines[size_t(id)], " already; a label map must not repeat a label, since one of its classes (", id,
                      " and ", map.Size(), ") could never occur");
             map.Add(std::move(label));
             lines.push_back(lineNumber);

@@ -1,4 +1,4 @@
-// Reading of option types that several readers share.
+// Reading of shared option types.
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include "Common/Error.h"
@@ -41,13 +41,13 @@ const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const
     if (writer.ExistsHere(node))
         return writer.RequireBlock(node);
     FailAt(writer.WhereOf("outputNodeNames"), ErrorKind::Config, "outputNodeNames lists '", node,
-           "', but the writer has no block ", node, "=[...] that says where its values go",
+           "', but the writer has no block ", node, "=[...] that names the file for its values",
            DidYouMean(node, writer.BlockNames()));
 }
 
 bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const char*> keys)
 {
-    const std::optional<ConfigValue> section = block.FindHere("sectionType"); // known, whatever else there is
+    const std::optional<ConfigValue> section = block.FindHere("sectionType"); // marks the key as known
     return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return block.ExistsHere(key); }) ||
            (section && EqualsIgnoreCase(section->Text(), "labels"));
 }

@@ -12,7 +12,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_smallFileBytes = 1 << 20; // reading ahead does not pay
+constexpr size_t c_smallFileBytes = 1 << 20; // prefetching does not pay
 
 } // namespace
 
@@ -21,12 +21,6 @@ SparseRecordReader<ElemType>::SparseRecordReader(std::unique_ptr<ISparseRecordSo
                                                  SparseRecordOptions options, Log& log)
     : m_source(std::move(source)), m_options(std::move(options)), m_walk(*m_source, m_options.walk), m_pipe(log)
 {
-}
-
-template <class ElemType>
-SparseRecordReader<ElemType>::~SparseRecordReader()
-{
-    m_pipe.Stop(); // before what its thread uses goes away
 }
 
 template <class ElemType>

@@ -1,15 +1,31 @@
-// Copies of vectors that lie here and there in memory, column by column into a minibatch.
+// Copies scattered vectors into the columns of a minibatch, and allocates memory for them in large pages, which saves
+// most of the address look-ups of random access.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 
 namespace cntk
 {
 
-// How many vectors ahead a source is best asked for.
+// Allocates memory for std::free, in large pages from some megabytes on if the system has them. Null if there is no
+// memory.
+void* AllocateInLargePages(size_t bytes);
+
+struct FreeMemory
+{
+    void operator()(void* memory) const { std::free(memory); }
+};
+
+// Allocates uninitialised elements. Throws std::bad_alloc.
+template <class T>
+std::unique_ptr<T[], FreeMemory> MakeInLargePages(size_t count);
+
+// Number of vectors to prefetch ahead of the copied one.
 constexpr size_t c_vectorsAhead = 3;
 
 template <class Source, class Target>
@@ -21,9 +37,9 @@ void CopyElements(const Source* source, size_t elements, Target* target)
         std::copy(source, source + elements, target);
 }
 
-// Line of the cache by line, with a line of `next`, a vector that is copied soon, asked for with each: so memory is
-// never waited for, nor asked for more lines than it has room for. Of lines of a known length the compiler makes vector
-// instructions, also where floats become doubles.
+// Copies one cache line at a time and prefetches the same line of `next`, a vector that is copied soon. So copying
+// neither waits for memory nor requests more lines than the processor can track. The fixed line length lets the
+// compiler use vector instructions, also from float to double.
 template <class Source, class Target>
 void CopyVector(const Source* source, size_t elements, Target* target, const Source* next)
 {

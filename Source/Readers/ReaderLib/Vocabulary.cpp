@@ -1,10 +1,10 @@
-// Reading of vocabularies, and what is said about malformed ones.
+// Reading vocabularies, and messages about malformed ones.
 #include "Readers/ReaderLib/Vocabulary.h"
 
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/LineReader.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 
@@ -29,8 +29,8 @@ void Vocabulary::AddClass(std::string_view text, const std::string& location)
         Fail(ErrorKind::Data, location, ": expected the number of a class, found '", text, "'");
     const int32_t last = m_classIds.empty() ? 0 : m_classIds.back();
     if (*number < last)
-        Fail(ErrorKind::Data, location, ": class ", *number, " comes behind class ", last,
-             "; expected classes that do not decrease, since the words of a class must stand together");
+        Fail(ErrorKind::Data, location, ": class ", *number, " comes after class ", last,
+             "; expected classes that do not decrease, since the words of a class must be consecutive");
     m_classIds.push_back(int32_t(*number));
 }
 
@@ -60,7 +60,7 @@ Vocabulary Vocabulary::FromList(const std::string& path, BlankLine blank)
             blankLine = lines.LineNumber();
         if (word.empty())
             continue;
-        if (blankLine > 0 && blank == BlankLine::Mistake) // blank lines behind the last word do no harm
+        if (blankLine > 0 && blank == BlankLine::Mistake) // blank lines after the last word do no harm
             Fail(ErrorKind::Data, path, ":", blankLine, ": expected a word, found a blank line");
         if (blankLine > 0)
         {

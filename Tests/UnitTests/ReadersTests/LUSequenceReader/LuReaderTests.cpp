@@ -37,7 +37,7 @@ protected:
                "endSequence=EOS token=" + Path("words.txt") + "] labels=[token=" + Path("tags.txt") + " " + labels +
                "]";
     }
-    // Sentences "a..a" of these lengths.
+    // Writes sentences "a..a" of these lengths.
     void WriteSentences(const std::vector<size_t>& lengths)
     {
         std::string text;
@@ -64,21 +64,21 @@ TEST_F(LuReaderTests, WordsAndLabels)
     EXPECT_EQ(reader->Streams()[1].rows, 2u);
     EXPECT_THAT(reader->Streams()[1].labelNames, ElementsAre("O", "B-x"));
     EXPECT_EQ(reader->TotalSamples(), 6u);
-    // EOS ends a sentence; several words of a token stand in one column, each once; the last line needs no newline.
+    // EOS ends a sentence. Repeated words of a token count once. The last line needs no newline.
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 0),
                 ElementsAre("1x4 row0[0,4); 0:1; 3:1 4:1; 2:1; 1:1", "1x1 row0[0,1); 4:1", "1x1 row0[0,1); 3:1 4:1"));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 1, false), ElementsAre("0:1; 1:1; 0:1; 0:1", "0:1", "1:1"));
-    // Told once, not in each epoch.
-    EXPECT_EQ(LogText(), "WARNING: " + Path("tags.txt") +
-                             ":4: a blank line ends the list, so that this line and those behind it are not read; "
-                             "without the blank line they are\n"
-                             "WARNING: " +
-                             Path("text.txt") +
-                             ":3:1: 'alone' stands alone and is passed over, as are other lines of one column; "
-                             "expected a label behind it\n");
+    // Reported once, not in each epoch.
+    EXPECT_EQ(
+        LogText(),
+        "WARNING: " + Path("tags.txt") +
+            ":4: a blank line ends the list, so that this line and the lines after it are not read; delete the blank "
+            "line if they belong to the list\nWARNING: " +
+            Path("text.txt") +
+            ":3:1: 'alone' stands alone and is skipped, like other lines with one column; expected a label after it\n");
 }
 
-// As in the original; that the rest is not read shows in nothing but worse numbers, since its words are unknown.
+// Same as CNTK v1.1. Without the warning only worse numbers would show that words are missing.
 TEST_F(LuReaderTests, WhatStandsBehindABlankLineOfAListIsWarnedOf)
 {
     Write("text.txt", "a O\n");
@@ -89,9 +89,8 @@ TEST_F(LuReaderTests, WhatStandsBehindABlankLineOfAListIsWarnedOf)
     Write("tags.txt", "O\nB\n\n \nI\nX\n");
     Write("map.txt", "a b\n\nc d\n");
     EXPECT_EQ(Make(Block("wordmap=" + Path("map.txt")))->Streams()[1].rows, 2u);
-    const std::string rest =
-        ": a blank line ends the list, so that this line and those behind it are not read; without "
-        "the blank line they are\n";
+    const std::string rest = ": a blank line ends the list, so that this line and the lines after it are not read; "
+                             "delete the blank line if they belong to the list\n";
     EXPECT_EQ(LogText(), "WARNING: " + Path("tags.txt") + ":5" + rest + "WARNING: " + Path("map.txt") + ":3" + rest);
     const size_t told = LogText().size();
     Write("tags.txt", "O 0\nB 1\n\n\n");
@@ -118,7 +117,7 @@ TEST_F(LuReaderTests, WordMap)
     const std::string block = "file=" + Path("text.txt") + " wordmap=" + Path("map.txt") +
                               " labelIn=[useWordMap=true token=" + Path("words.txt") +
                               "] labels=[token=" + Path("tags.txt") + "]";
-    // The map ends at the blank line; words that it does not have are unknown.
+    // The map ends at the blank line; words outside it are unknown.
     EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 4:1; 2:1; 2:1"));
 }
 
@@ -134,10 +133,9 @@ TEST_F(LuReaderTests, WordsThatTheWordMapHasTwiceAreWarnedOf)
     EXPECT_EQ(LogText(), "") << "both lines say the same";
     Write("map.txt", "a b\nb b\n a BOS\nb a\n");
     EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 3:1"));
-    EXPECT_EQ(LogText(),
-              "WARNING: " + Path("map.txt") +
-                  ":3:2: 'a' becomes 'BOS' here, but 'b' in line 1; the last line counts, and so it does for "
-                  "other words of several lines\n");
+    EXPECT_EQ(LogText(), "WARNING: " + Path("map.txt") +
+                             ":3:2: 'a' becomes 'BOS' here, but 'b' in line 1; the last line of a word counts, also "
+                             "for other words with several lines\n");
 }
 
 TEST_F(LuReaderTests, WhatBothLabelBlocksHaveMayStandAroundThem)
@@ -155,7 +153,7 @@ TEST_F(LuReaderTests, WhatBothLabelBlocksHaveMayStandAroundThem)
 TEST_F(LuReaderTests, SentencesOfOneLengthStandSideBySide)
 {
     WriteSentences({4, 5, 4, 6, 6, 4});
-    // Only the next three unused ones are looked at.
+    // The reader considers only the next three unused sentences.
     std::vector<std::string> layouts;
     for (const std::string& minibatch : ReadStream(*Make(Block("nbruttsineachrecurrentiter=3")), MakeRequest(0, 2), 0))
         layouts.push_back(minibatch.substr(0, minibatch.find(';')));
@@ -173,7 +171,7 @@ TEST_F(LuReaderTests, DifferentLengthsLeaveGaps)
                 ElementsAre("2x2 row0[0,2) row1[0,1) gap1[1,2); 0:1; 0:1; 0:1; gap", "1x3 row0[0,3); 0:1; 0:1; 0:1"));
 }
 
-// A momentum goes by the columns of a minibatch, which are as many for workers together as for one process.
+// Momentum depends on the columns of a minibatch: several workers together have as many as one process.
 TEST_F(LuReaderTests, SharesOfWorkersAreAsLongAsTheWholeMinibatch)
 {
     WriteSentences({2, 1, 3});
@@ -188,7 +186,7 @@ TEST_F(LuReaderTests, SharesOfWorkersAreAsLongAsTheWholeMinibatch)
     EXPECT_THAT(share(1), ElementsAre("2x3 row0[0,1) row1[0,3) gap0[1,3); 0:1; 0:1; gap; 0:1; gap; 0:1"));
 }
 
-// As the original orders them; where lines could not be told apart, it is said.
+// Same order as CNTK v1.1. The reader warns if the lines of the output have another order.
 TEST_F(LuReaderTests, ForWritingSentencesThatGetAheadOfOthersAreWarnedOf)
 {
     WriteSentences({4, 5, 4, 6, 6, 4});
@@ -237,7 +235,7 @@ TEST_F(LuReaderTests, ClassLabels)
     Write("text.txt", "a O\na B-x\na B-y\n");
     EXPECT_THAT(ReadStream(*Make(Block("", "mode=class")), MakeRequest(0, 10), 1, false),
                 ElementsAre("0 0 0 1; 1 1 1 3; 3 2 3 4"));
-    // Four rows, whether there are fewer tokens or more.
+    // Four rows, with fewer tokens and with more.
     Write("tags.txt", "O 0\nB-x 1\n");
     Write("text.txt", "a O\na B-x\n");
     EXPECT_THAT(ReadStream(*Make(Block("", "mode=class")), MakeRequest(0, 10), 1, false),
@@ -295,7 +293,7 @@ TEST_F(LuReaderTests, BlocksByName)
     EXPECT_EQ(reader->Streams()[1].name, "alabels");
     EXPECT_THAT(ErrorOf("inputLabel=wrds outputLabel=alabels " + block.substr(0, block.find(" input")) +
                         block.substr(block.find(" features"))),
-                HasSubstr("config: inputLabel: there is no label block 'wrds'; label blocks: alabels, words"));
+                HasSubstr("config: inputLabel: the reader has no label block 'wrds'; label blocks: alabels, words"));
     const auto errorWith = [&](const std::string& keys)
     { return ErrorOf(keys + " " + block.substr(0, block.find(" input")) + block.substr(block.find(" features"))); };
     EXPECT_THAT(errorWith("inputLabel=words"),
@@ -305,7 +303,7 @@ TEST_F(LuReaderTests, BlocksByName)
     EXPECT_THAT(errorWith("inputLabel=words outputLabel=Words"), HasSubstr("are the same block, 'words'; expected"));
 }
 
-// Each block is a reader of its own; what it lacks is the outer block's.
+// Each block is a complete reader; it inherits missing keys from the outer block.
 TEST_F(LuReaderTests, SeveralReadersInOne)
 {
     WriteSentences({2, 3, 2, 1, 3, 1, 2, 2});
@@ -363,19 +361,19 @@ TEST_F(LuReaderTests, Messages)
     Write("tags.txt", "<unk>\nO 0\nB\t1\n"); // every label would be unknown
     EXPECT_EQ(ErrorOf(Block()), "data: " + Path("tags.txt") +
                                     ":2: expected one word a line, found 'O 0', and several words in 2 of 3 lines; a "
-                                    "list of words and classes wants mode=class");
+                                    "list of words and classes needs mode=class");
     Write("tags.txt", "O\nO\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("tags.txt:2:1: word 'O' occurs twice, it has id 0 already"));
     Write("tags.txt", "O\n");
     Write("text.txt", "\nword\nmore\n\n");
     EXPECT_EQ(ErrorOf(Block()), "data: " + Path("text.txt") +
                                     ":2:1: 'word' stands alone, and so does every other word of the file; expected its "
-                                    "label behind it, as the last column of the line");
+                                    "label after it, as the last column of the line");
     Write("text.txt", "\n\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of words and a label"));
 }
 
-// The original never looked at it; the token file says how many rows there are.
+// CNTK v1.1 ignored labelDim; the token file decides the number of rows.
 TEST_F(LuReaderTests, LabelDimThatTheTokenFileContradicts)
 {
     Write("text.txt", "a O\n");
@@ -386,7 +384,7 @@ TEST_F(LuReaderTests, LabelDimThatTheTokenFileContradicts)
         const auto reader = Make(Block("", "labelDim=" + std::to_string(other)));
         EXPECT_EQ(reader->Streams()[1].rows, 2u);
         EXPECT_THAT(LogText(), HasSubstr(Concat("labelDim=", other, " of 'labels', but '", Path("tags.txt"),
-                                                "' has 2 words; there are as many rows as words")));
+                                                "' has 2 words; the stream gets as many rows as words")));
     }
 }
 

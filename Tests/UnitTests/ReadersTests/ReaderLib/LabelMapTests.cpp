@@ -41,24 +41,24 @@ TEST(LabelMapTests, Grammar)
 TEST(LabelMapTests, ALabelOccursOnce)
 {
     EXPECT_EQ(MessageOf([] { NamesOf("# classes\n0\n1\n\n0\n"); }),
-              "data: map.txt:5: label '0' is in line 2 already; a label must be in the label map once, or one of its "
+              "data: map.txt:5: label '0' is in line 2 already; a label map must not repeat a label, since one of its "
               "classes (0 and 2) could never occur");
     EXPECT_EQ(MessageOf([] { NamesOf("a\nlong label:b:long label"); }),
-              "data: map.txt:2: label 'long label' is in line 2 already; a label must be in the label map once, or one "
-              "of its classes (1 and 3) could never occur");
+              "data: map.txt:2: label 'long label' is in line 2 already; a label map must not repeat a label, since "
+              "one of its classes (1 and 3) could never occur");
     EXPECT_EQ(MessageOf([] { NamesOf("x*3"); }),
-              "data: map.txt:1: label 'x' is in line 1 already; a label must be in the label map once, or one of its "
+              "data: map.txt:1: label 'x' is in line 1 already; a label map must not repeat a label, since one of its "
               "classes (0 and 1) could never occur");
 }
 
-// A line of some bytes does not stand for millions of labels, and a long one is gone through once.
+// A short line cannot stand for millions of labels, and a long line takes linear time.
 TEST(LabelMapTests, HugeLines)
 {
     std::string repeats;
     for (int i = 0; i < 20000; ++i)
         repeats += "a*1000000,";
     EXPECT_EQ(MessageOf([&] { NamesOf(repeats); }),
-              "data: map.txt:1: label 'a' is in line 1 already; a label must be in the label map once, or one of its "
+              "data: map.txt:1: label 'a' is in line 1 already; a label map must not repeat a label, since one of its "
               "classes (0 and 1) could never occur");
     constexpr size_t c_length = 1000000;
     EXPECT_EQ(NamesOf("no\n\"" + std::string(c_length, '\t') + "yes\n").size(), 2u);
@@ -109,7 +109,7 @@ TEST_F(LabelMapFileTests, SavesAndLoads)
                   "CR LF");
 }
 
-// A map that createLabelMap made is read by the training behind it.
+// A training reads the map that createLabelMap wrote.
 TEST_F(LabelMapFileTests, SavesWhatTheGrammarWouldReadAsSomethingElse)
 {
     const Names names = {"#1",  "a:b", "a,b", "x*3", "x",   "\"q", "{c",     "\"r\"",

@@ -1,5 +1,5 @@
-// All hypotheses of all sentences are parallel sequences of one minibatch, which is one step, or all from the
-// beginning.
+// All hypotheses of all sentences are parallel sequences of one minibatch. The minibatch has one step, or all steps
+// from the beginning of the sentence.
 #include "SGD/BeamSearch.h"
 
 #include "Common/Counted.h"
@@ -17,7 +17,7 @@ namespace cntk
 namespace
 {
 
-// Of one column, in place.
+// Converts one column in place.
 void ToLogProbabilities(double* scores, size_t words, bool isProbability)
 {
     if (isProbability)
@@ -53,7 +53,7 @@ BeamSearch::BeamSearch(ComputationNetwork& decoder, const ComputationNodePtr& ou
     FindState();
 }
 
-// What the search does not set would have no values.
+// Fails if the output depends on an input that the search does not set: such an input would have no values.
 void BeamSearch::CheckInputs() const
 {
     bool readsWords = false;
@@ -71,12 +71,12 @@ void BeamSearch::CheckInputs() const
              ") does not read the words of '", m_words->Name(), "'; expected the scores of the next word");
 }
 
-// Whether all that follows from the words can be computed one step after another.
+// Decides whether everything that depends on the words can be computed one step after another.
 void BeamSearch::FindState()
 {
     const std::vector<ComputationNodePtr> nodes = m_evaluator.Plan().NodesInOrder();
     std::unordered_set<const ComputationNode*> following{m_words.get()};
-    for (size_t before = 0; before != following.size();) // loops are closed
+    for (size_t before = 0; before != following.size();) // repeats until no node is added, so that loops are closed
     {
         before = following.size();
         for (const ComputationNodePtr& node : nodes)
@@ -100,7 +100,7 @@ void BeamSearch::FindState()
     }
 }
 
-// The hypotheses of the next step go on from those that they lengthen.
+// Makes the hypotheses of the next step continue from the states of the hypotheses that they extend.
 void BeamSearch::SelectState()
 {
     std::vector<size_t> sources;
@@ -148,7 +148,7 @@ void BeamSearch::BindWords(size_t steps)
     const size_t rows = m_beams.size() * m_beamWidth, first = m_carriesState ? steps - 1 : 0;
     MBLayout& layout = *m_words->GetMBLayout();
     layout.Init(rows, steps - first);
-    for (size_t row = 0; row < rows; ++row) // and on
+    for (size_t row = 0; row < rows; ++row) // with carried state, sequences cross the borders of minibatches
         layout.AddSequence(row, row, -ptrdiff_t(first), ptrdiff_t(steps - first) + (m_carriesState ? 1 : 0));
     if (first == 0)
         layout.BeginPass();
@@ -160,7 +160,7 @@ void BeamSearch::BindWords(size_t steps)
         {
             const std::vector<Hypothesis>& beam = m_beams[row / m_beamWidth];
             const size_t place = std::min(row % m_beamWidth, beam.size() - 1);
-            // What is behind the end of a hypothesis does not count; neither do rows without one.
+            // Steps after the end of a hypothesis do not count; neither do rows without a hypothesis.
             const std::vector<size_t>& known = beam[place].words;
             const size_t before = std::min(step, known.size());
             words.push_back(int32_t(before == 0 ? m_firstWords[row / m_beamWidth] : known[before - 1]));
@@ -170,7 +170,7 @@ void BeamSearch::BindWords(size_t steps)
     m_words->SetSparse(ones.data(), words.data(), starts.data(), m_words->SampleElements(), words.size());
 }
 
-// scores: those of the hypotheses' columns one after another.
+// scores: the columns of the sentence's hypotheses, one after another.
 void BeamSearch::Extend(size_t sentence, const double* scores, size_t maxLength, std::optional<size_t> endWord)
 {
     std::vector<Hypothesis>& beam = m_beams[sentence];
@@ -187,7 +187,7 @@ void BeamSearch::Extend(size_t sentence, const double* scores, size_t maxLength,
         }
         const double* column = scores + i * words;
         const double* bad = std::find_if(column, column + words, [](double score) { return std::isnan(score); });
-        if (bad != column + words) // no order would hold
+        if (bad != column + words) // NaN has no place in any order
             Fail(ErrorKind::Model, "the score of word ", bad - column, " is no number (nan) at step ",
                  beam[i].words.size() + 1, " of sentence ", sentence + 1, "; the values of node '", m_output->Name(),
                  "' (", m_output->TypeName(), ") are not finite");

@@ -1,4 +1,4 @@
-// Beam search with a decoder: the most probable sequences of words, each word being the input of the next step.
+// Beam search with a decoder: finds the most probable word sequences, where each word is the input of the next step.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/Evaluator.h"
@@ -13,30 +13,31 @@
 namespace cntk
 {
 
-// What a sentence is decoded from.
+// Input of the decoder for one sentence.
 struct SentenceToDecode
 {
-    size_t firstWord = 0;                     // the input of the first step
+    size_t firstWord = 0;                     // input of the first step
     size_t maxLength = 0;                     // words
-    std::vector<std::vector<double>> encoded; // for each input of encoded values: columns of its rows, one a step
+    std::vector<std::vector<double>> encoded; // for each encoder input: its columns, one per step
 };
 
 class BeamSearch
 {
 public:
-    // decoder: not paired. output: scores of words, a softmax or what goes into one. words: the input that takes the
-    // words. encoded: the inputs that stand for an encoder's values. Fails (Model) where rows of output and words
-    // differ, and where output does not read the words or reads an input besides these.
+    // decoder: not paired. output: scores of words, a softmax or the input of one. words: the input node for the words.
+    // encoded: the input nodes for an encoder's values. Fails (Model) if output and words have different numbers of
+    // rows, if output does not read the words, or if it reads any other input.
     BeamSearch(ComputationNetwork& decoder, const ComputationNodePtr& output, std::shared_ptr<InputValueNode> words,
                std::vector<std::shared_ptr<InputValueNode>> encoded, size_t beamWidth);
 
-    // The best hypothesis of each sentence, up to and with the word that ends it, else maxLength words. Fails (Model)
-    // where the score of a word is no number.
+    // Returns the best hypothesis of each sentence, up to and including the end word, or maxLength words. Fails (Model)
+    // if the score of a word is NaN.
     std::vector<std::vector<size_t>> Decode(const std::vector<SentenceToDecode>& sentences,
                                             std::optional<size_t> endWord);
 
-    // A step computes the hypotheses' last words alone and goes on from the state before them; false where a node reads
-    // other steps than delays do, or later ones: then a step computes the hypotheses from their beginnings.
+    // True: a step computes only the last words of the hypotheses and continues from the previous state. False if a
+    // node reads steps in another way than delays do, or reads later steps: each step then computes the hypotheses from
+    // their beginnings.
     bool CarriesState() const { return m_carriesState; }
 
 private:
@@ -45,7 +46,7 @@ private:
         std::vector<size_t> words;
         double score = 0; // log probability
         bool isOver = false;
-        size_t parent = 0; // its place in the beam before
+        size_t parent = 0; // place in the previous beam
     };
 
     void CheckInputs() const;
@@ -63,7 +64,7 @@ private:
     Evaluator m_evaluator;
     bool m_carriesState = true;
     std::vector<std::shared_ptr<RecurrentState>> m_states;
-    std::vector<std::vector<Hypothesis>> m_beams; // of each sentence, the best first
+    std::vector<std::vector<Hypothesis>> m_beams; // one per sentence, best hypothesis first
     std::vector<size_t> m_firstWords;
 };
 

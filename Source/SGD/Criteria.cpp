@@ -31,7 +31,7 @@ void RequireNumber(const ComputationNode& node, const char* role)
                "; criterion nodes to evaluate must have dimension 1x1");
 }
 
-// Numbers that the network computes; a constant would be one too, but nobody means it.
+// Lists 1x1 nodes that the network computes. A constant is 1x1 too, but nobody means it as a criterion.
 std::string DescribeCandidates(const ComputationNetwork& network)
 {
     std::vector<std::string> candidates;
@@ -133,7 +133,7 @@ std::string DescribeUntrainedCriteria(const ComputationNetwork& network, const s
 
 std::string DescribeSwappedLabels(const ComputationNetwork& network, const ComputationNode& criterion)
 {
-    // The others are symmetric, or refuse what has not the shape of labels.
+    // All other criteria are symmetric, or refuse an input without the shape of labels.
     constexpr std::string_view c_types[] = {"CrossEntropyWithSoftmax", "CrossEntropy", "Logistic"};
     if (std::find(std::begin(c_types), std::end(c_types), criterion.TypeName()) == std::end(c_types))
         return {};

@@ -24,7 +24,7 @@ std::vector<ComputationNodePtr> CriterionFirst(const TrainingNodes& nodes)
     return ordered;
 }
 
-// A device that is not asked for criteria is asked so often whether they are finite.
+// Devices that accumulate criteria are polled for NaN every so many minibatches.
 constexpr size_t c_mostUnseenMinibatches = 1000;
 
 [[noreturn]] void FailNoData(const EpochSettings& settings)
@@ -55,14 +55,14 @@ void EpochLoop::SetWindow(const SequenceWindow& window)
         state->SetWindow(window);
 }
 
-// For devices whose values are not looked at minibatch by minibatch: the first one that was not finite; 0: none.
+// For devices that accumulate criteria: returns the first minibatch whose criterion was NaN or infinite; 0: none.
 size_t EpochLoop::FirstNotFinite()
 {
     const size_t first = m_sums.FirstNotFinite();
     return first == 0 ? 0 : m_skipped + first;
 }
 
-// Other elements each minibatch.
+// Checks other elements in each minibatch.
 void EpochLoop::CheckMinibatchGradients(int digits, size_t minibatch)
 {
     const GradientComparison worst = CheckGradients(m_evaluator, m_nodes.criterion, digits, {.seed = minibatch});
@@ -70,14 +70,15 @@ void EpochLoop::CheckMinibatchGradients(int digits, size_t minibatch)
         m_worstGradient = worst;
 }
 
-// The criterion is known to be finite, and no other part adds to the gradients.
+// True if parameters may be updated during the backward pass: the criterion has been checked for NaN, the minibatch has
+// one part only, and no other worker adds gradients.
 bool EpochLoop::MayUpdateInBackward() const
 {
     return m_sums.SeesEveryValue() && m_source.Parts() == 1 && !m_isShared;
 }
 
-// Forward and, where the minibatch is to update, backward; gradients of its parts are added up. False when the
-// criterion is not finite.
+// Runs the forward pass and, if the minibatch is to update, the backward pass; the gradients of parts accumulate. False
+// if the criterion is NaN or infinite.
 bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward)
 {
     if (part > 0)
@@ -89,7 +90,8 @@ bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t 
     sums.Add(m_source.Samples(), part == 0);
     if (sums.SeesEveryValue() && !std::isfinite(sums.LastValue(0)))
         return false;
-    // The check leaves the gradients; a second backward pass would read values that the first one's gradients replaced.
+    // The gradient check keeps the gradients. A second backward pass would read values that the first one overwrote
+    // with gradients.
     if (settings.gradientCheckDigits > 0 && part == 0)
         CheckMinibatchGradients(settings.gradientCheckDigits, minibatch);
     else if (backward && part == 0 && MayUpdateInBackward())
@@ -112,7 +114,7 @@ void EpochLoop::Trace(size_t minibatch, size_t part)
     m_tracer->Print(of);
 }
 
-// False when the criterion is not finite.
+// False if the criterion is NaN or infinite.
 bool EpochLoop::RunParts(const EpochSettings& settings, size_t minibatch, bool backward)
 {
     bool isFinite = true;
@@ -125,7 +127,7 @@ bool EpochLoop::RunParts(const EpochSettings& settings, size_t minibatch, bool b
     return isFinite;
 }
 
-// Adds what all workers have counted in the minibatch, with buffered gradients in the previous one. False when the
+// Adds the counts of all workers for this minibatch; with buffered gradients, for the previous minibatch. False if the
 // criterion of this minibatch is NaN or infinite.
 bool EpochLoop::ShareSums()
 {
@@ -146,14 +148,14 @@ void EpochLoop::AddShared()
         m_sums.AddSums({m_shared.data(), m_running.size()}, size_t(m_shared.back()));
 }
 
-// False when the criterion was seen not to be finite; then nothing was updated.
+// False if the criterion was seen to be NaN or infinite; nothing was updated then.
 bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
     const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
     const size_t columns = m_isShared ? m_columns : m_source.Columns();
-    // A part whose criterion is not finite ends a minibatch without an update, after others changed the gradients. An
-    // update with momentum reads what the one before left in the states: of an epoch's minibatches some may be long
-    // enough for a momentum of 0, a shorter one not.
+    // Two cases need complete states. A part whose criterion is NaN ends a minibatch without an update, after other
+    // parts changed the gradients. An update with momentum reads the states that the previous update left: in one epoch
+    // some minibatches may be long enough for a momentum of 0 and a shorter one not.
     m_learner.LetGradientsStay(!m_isShared && m_source.Parts() == 1 &&
                                MomentumOfMinibatch(settings.momentumPerSample, columns) == 0);
     if (m_isShared)
@@ -175,7 +177,7 @@ void EpochLoop::Update(const EpochSettings& settings, size_t columns)
     m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, columns, m_sums.NotFiniteFlag());
 }
 
-// With the sums of all workers' gradients, where they are there already.
+// Updates with the sums of all workers' gradients, if they have arrived.
 void EpochLoop::UpdateTogether(const EpochSettings& settings, size_t minibatch)
 {
     m_evaluator.BindGradients();
@@ -188,7 +190,7 @@ void EpochLoop::UpdateTogether(const EpochSettings& settings, size_t minibatch)
     m_progress.ShowExchange(minibatch, settings.syncPerfStats, seconds);
 }
 
-// False when the criterion is seen not to be finite.
+// False if the criterion is seen to be NaN or infinite.
 bool EpochLoop::ShowMinibatch(size_t minibatch)
 {
     if (m_progress.IsDue(minibatch))
@@ -205,7 +207,7 @@ bool EpochLoop::ShowMinibatch(size_t minibatch)
     return true;
 }
 
-// Sets the reader to the place where the epoch goes on.
+// Sets the reader to the position where the epoch starts or resumes.
 void EpochLoop::Begin(const EpochSettings& settings)
 {
     m_sums.Reset();
@@ -248,7 +250,7 @@ void EpochLoop::Begin(const EpochSettings& settings)
         settings.beforeFirst();
 }
 
-// Of an epoch that is taken up again.
+// Skips the data that a resumed epoch has already used.
 void EpochLoop::SkipTo(const EpochSettings& settings)
 {
     size_t samples = 0;
@@ -262,7 +264,7 @@ void EpochLoop::SkipTo(const EpochSettings& settings)
                  settings.from.minibatches, "' the epoch begins anew");
         samples += skipped.value_or(0);
     }
-    if (m_minibatches > 0 || settings.from.samples > 0) // others may have had minibatches alone
+    if (m_minibatches > 0 || settings.from.samples > 0) // only other workers may have had minibatches
     {
         if (m_isShared)
         {
@@ -271,7 +273,7 @@ void EpochLoop::SkipTo(const EpochSettings& settings)
             samples = size_t(m_shared.front());
         }
         if (m_isAveraged)
-            samples = settings.from.samples; // of all, who have read to other places
+            samples = settings.from.samples; // the workers' total; they have read to different positions
         if (samples != settings.from.samples && !m_source.HasSeveralAxes())
             m_progress.WarnOfOtherData(m_minibatches, samples, settings.from.samples);
         m_sums.Restore(settings.from.sums, settings.from.samples);
@@ -312,7 +314,7 @@ EpochPosition EpochLoop::Position()
     return position;
 }
 
-// False when all workers are at the end of their data.
+// False if all workers are at the end of their data.
 bool EpochLoop::ReadShared()
 {
     std::optional<Error> error;
@@ -342,7 +344,7 @@ bool EpochLoop::ReadNext(const EpochSettings& settings)
     {
         return m_isShared ? ReadShared() : m_source.Next();
     }
-    catch (Error& error) // which all have
+    catch (Error& error) // all workers have the error
     {
         EndUpdates(settings);
         TellOfKept(settings, error);
@@ -350,7 +352,7 @@ bool EpochLoop::ReadNext(const EpochSettings& settings)
     }
 }
 
-// Counts and updates with what is still on its way from other workers.
+// Counts and updates with gradients that are still in transit from other workers.
 void EpochLoop::EndUpdates(const EpochSettings& settings)
 {
     if (!m_isShared)
@@ -362,8 +364,8 @@ void EpochLoop::EndUpdates(const EpochSettings& settings)
         Update(settings, columns);
 }
 
-// Of sequences that go on, the nodes may have kept what comes behind this minibatch already. Other workers do not know
-// that this one has failed, and would have to save with it.
+// If sequences continue, the nodes may already hold the state after this minibatch. Other workers do not know that this
+// one has failed, and would have to take part in saving.
 void EpochLoop::Forward(const EpochSettings& settings, size_t part)
 {
     try
@@ -385,7 +387,7 @@ void EpochLoop::TellOfKept(const EpochSettings& settings, Error& error)
         settings.dataFail(error);
 }
 
-// Until the data or goesOn end the epoch, or a criterion is not finite.
+// Runs until the data or goesOn end the epoch, or a criterion is NaN or infinite.
 void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& result)
 {
     while (!m_isAtEnd)
@@ -411,7 +413,7 @@ void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& resul
     }
 }
 
-// Minibatches until this worker is to meet the others.
+// Runs minibatches until this worker is to meet the others.
 ModelAverage::News EpochLoop::RunToMeeting(const EpochSettings& settings, EpochResult& result)
 {
     ModelAverage::News news{.hasEnded = m_isAtEnd};
@@ -466,7 +468,7 @@ void EpochLoop::RunAveraged(const EpochSettings& settings, EpochResult& result)
     TakeTotals();
 }
 
-// At the end of an epoch whose models were averaged: what all have counted.
+// Takes the counts of all workers at the end of an epoch whose models were averaged.
 void EpochLoop::TakeTotals()
 {
     const EpochPosition all = Position();

@@ -1,4 +1,4 @@
-// One epoch: minibatch after minibatch forward, backward, update. The steady state allocates nothing.
+// One epoch: forward pass, backward pass and update of each minibatch. The steady state allocates nothing.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/Evaluator.h"
@@ -23,7 +23,7 @@ namespace cntk
 
 class Error;
 
-// How far an epoch has come; what its averages are made of so far.
+// Position within an epoch, with the sums of its averages so far.
 struct EpochPosition
 {
     size_t minibatches = 0;
@@ -38,21 +38,21 @@ struct EpochSettings
     size_t epochSize = c_wholeDataSet;
     double learningRatePerSample = 0;
     double momentumPerSample = 0;
-    int gradientCheckDigits = 0;  // gradientcheck=true: every minibatch's gradients must agree to so many digits
-    bool goesOnFromTrial = false; // the epoch is what the run before, a trial, has done
-    // By workers, each of which computes its share of a minibatch: all update together (SetExchange), or each for
-    // itself, and means are made of the models (SetAverage).
+    int gradientCheckDigits = 0;  // gradientcheck=true: gradients of every minibatch must agree to so many digits
+    bool goesOnFromTrial = false; // the epoch continues the previous run, a trial with the same minibatches
+    // With several workers, each computes its share of a minibatch. Shared: all update together (SetExchange).
+    // Averaged: each updates its own model, and the models are averaged (SetAverage).
     bool isShared = false;
     bool isAveraged = false;
-    size_t syncPerfStats = 0;          // minibatches between two lines on the exchange; 0: none
-    bool readsShare = false;           // the reader delivers no more than the share
-    EpochPosition from;                // an epoch that is taken up again: what was read before is skipped
-    std::function<void()> beforeFirst; // called once the reader stands there; may be empty
-    // Called after each minibatch: false ends the epoch there. May be empty.
+    size_t syncPerfStats = 0;          // minibatches between two log lines about the exchange; 0: none
+    bool readsShare = false;           // the reader delivers the share only
+    EpochPosition from;                // start of a resumed epoch: earlier data are skipped
+    std::function<void()> beforeFirst; // called once the reader is in position; may be empty
+    // Called after each minibatch; false ends the epoch. May be empty.
     std::function<bool()> goesOn;
-    // Called with the error where the data behind a minibatch cannot be read, or the network cannot take them: the
-    // state is still that behind it (but for what the forward pass of data that were read has drawn and counted: masks
-    // of dropout, averages of batch normalization), and the epoch may go on there another time. May be empty.
+    // Called with the error if the data after a minibatch cannot be read, or the network cannot take them. The state is
+    // still that after the minibatch, and the epoch may resume there later. Exception: a forward pass of data that were
+    // read has drawn dropout masks and updated averages of batch normalization. May be empty.
     std::function<void(Error&)> dataFail;
 };
 
@@ -61,41 +61,41 @@ struct EpochResult
     CriterionAverages averages; // criterion and evaluations per sample
     double seconds = 0;
     double secondsWaited = 0;
-    std::optional<double> secondsExchanged; // where the epoch was shared
-    size_t ownMinibatches = 0; // of which this worker had data, since the epoch began or was taken up again
-    // The minibatch (from 1) at which the criterion was not finite: neither it nor what came after has updated
-    // anything. Where the device's memory is the host's the epoch ends there, else where it was next asked for.
+    std::optional<double> secondsExchanged; // set if the epoch was shared
+    size_t ownMinibatches = 0;              // minibatches with data for this worker, since the epoch began or resumed
+    // The minibatch (from 1) at which the criterion was NaN or infinite: neither it nor later minibatches have updated
+    // anything. If the host sees every value, the epoch ends there; otherwise at the next poll of the device.
     std::optional<size_t> notFiniteAt;
-    bool wentOn = false;  // behind that minibatch, whose data the network then no longer holds
-    bool stopped = false; // goesOn said no, and the criterion was finite until then
-    std::optional<GradientComparison> worstGradient; // where gradients were checked
+    bool wentOn = false;                             // ran past that minibatch; the network no longer holds its data
+    bool stopped = false;                            // goesOn returned false, and the criterion was finite until then
+    std::optional<GradientComparison> worstGradient; // set if gradients were checked
 };
 
 class EpochLoop
 {
 public:
-    // All must outlive the loop. evaluator: made for training, with roots nodes.Roots(). source: bound to the same
-    // roots.
+    // All arguments must outlive the loop. evaluator: created for training, with roots nodes.Roots(). source: bound to
+    // the same roots.
     EpochLoop(const TrainingNodes& nodes, Evaluator& evaluator, MinibatchSource& source, Learner& learner,
               Progress& progress);
 
-    // Prints values after each forward pass from now on; must outlive the loop.
+    // Prints values after each forward pass from now on. The tracer must outlive the loop.
     void SetTracer(NodeTracer* tracer) { m_tracer = tracer; }
 
-    // For epochs that are shared, or averaged; must outlive the loop.
+    // Objects for shared and for averaged epochs; they must outlive the loop.
     void SetExchange(GradientExchange* exchange) { m_exchange = exchange; }
     void SetAverage(ModelAverage* average) { m_average = average; }
 
     EpochResult Run(const EpochSettings& settings);
-    // Of the epoch that runs, or ran last. Only of use where the criterion was finite so far. Where models are
-    // averaged, collective: minibatches are this worker's, all else is of all.
+    // Returns the position in the current or last epoch. Valid only if the criterion was finite so far. Collective if
+    // models are averaged: minibatches are this worker's, all other numbers are totals.
     EpochPosition Position();
-    // Where the device's memory is not the host's, asks the device.
+    // Polls the device if it has its own memory.
     bool IsFiniteSoFar() { return FirstNotFinite() == 0; }
-    // Whether the network holds the minibatch that ran last: a worker's share of it may be empty.
+    // True if the network holds the minibatch that ran last. A worker's share of it may be empty.
     bool HoldsMinibatch() const { return m_source.Columns() > 0; }
-    // Has the reader deliver a minibatch (from 1) of the epoch that ran last again, into the network. False where it
-    // has none of this number, or no data in it.
+    // Reads a minibatch (from 1) of the last epoch into the network again. False if the minibatch does not exist or has
+    // no data.
     bool ReadAgain(size_t minibatch);
 
 private:
@@ -134,24 +134,24 @@ private:
     std::vector<std::shared_ptr<RecurrentState>> m_states;
     CriterionSums m_sums;
     GradientExchange* m_exchange = nullptr;
-    bool m_isShared = false; // the epoch
+    bool m_isShared = false; // the current epoch is shared
     ModelAverage* m_average = nullptr;
-    bool m_isAveraged = false;     // the epoch, and sums are this worker's
-    CriterionSums m_own;           // of the share of a minibatch
-    bool m_hasOwn = false;         // a share that is not empty
-    size_t m_columns = 0;          // of the minibatch, all shares together
-    std::vector<double> m_shared;  // what is told of a minibatch
-    std::vector<double> m_running; // what progress lines are made of
+    bool m_isAveraged = false;     // the current epoch is averaged, and sums are this worker's
+    CriterionSums m_own;           // sums of this worker's share of a minibatch
+    bool m_hasOwn = false;         // the share is not empty
+    size_t m_columns = 0;          // columns of the minibatch, all shares together
+    std::vector<double> m_shared;  // counts of a minibatch that workers exchange
+    std::vector<double> m_running; // sums for progress lines
     size_t m_minibatches = 0;
     size_t m_ownMinibatches = 0;
-    size_t m_skipped = 0; // minibatches that an epoch taken up again does not count in m_sums
+    size_t m_skipped = 0; // minibatches before the resumed position, which m_sums does not count
     EpochRequest m_epoch;
     std::optional<GradientComparison> m_worstGradient;
-    // Of the last run, for an epoch that goes on from it.
-    bool m_isAtEnd = false; // the reader has no more
+    // State of the last run, for an epoch that continues it.
+    bool m_isAtEnd = false; // the reader has no more data
     double m_seconds = 0;
     double m_secondsWaited = 0;
-    double m_secondsExchanged = 0; // of the epoch
+    double m_secondsExchanged = 0; // seconds of the epoch
 };
 
 } // namespace cntk

@@ -19,7 +19,7 @@ std::vector<EvaluatedNode> Averages(const std::vector<ComputationNodePtr>& nodes
     return averages;
 }
 
-// The intermediate lines: what happened since the line before.
+// Intermediate lines: results since the previous line.
 class IntermediateLines
 {
 public:
@@ -29,7 +29,8 @@ public:
     }
 
     bool IsDue(size_t minibatch) const { return m_interval != 0 && minibatch % m_interval == 0; }
-    // Behind intermediate lines the rest gets one too; alone it would only repeat the final line.
+    // True if minibatches remain after the last intermediate line; they get a line too. Without intermediate lines it
+    // would only repeat the final line.
     bool HasRest(size_t minibatch) const { return m_shownMinibatch != 0 && minibatch > m_shownMinibatch; }
     void Show(size_t minibatch, CriterionSums& sums)
     {

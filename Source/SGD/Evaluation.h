@@ -1,4 +1,5 @@
-// Criteria of a network over a data set: the cross-validation set of a training, and the actions test, eval and cv.
+// Evaluates criteria of a network over a data set: the cross-validation set of a training, and the actions test, eval
+// and cv.
 #pragma once
 
 #include "ComputationNetwork/Evaluation/Evaluator.h"
@@ -21,9 +22,9 @@ struct EvaluationSettings
     size_t numMBsToShowResult = 100;
     int traceLevel = 0;                        // > 0: intermediate lines
     std::function<bool()> stopRequested = {};  // true: Interrupted is thrown after the minibatch
-    std::function<void()> afterMinibatch = {}; // when the values of a minibatch are there
+    std::function<void()> afterMinibatch = {}; // called when the values of a minibatch are available
     NodeTracer* tracer = nullptr;              // prints values after each forward pass; null: nothing is traced
-    std::string tracedAs = "minibatch";        // what the tracer calls them
+    std::string tracedAs = "minibatch";        // name of a minibatch in the tracer's output
 };
 
 struct EvaluationResult
@@ -33,12 +34,12 @@ struct EvaluationResult
     size_t minibatches = 0;
 };
 
-// Runs the evaluator (whose roots include the nodes, and to whose roots the source is bound) over the data and prints
-// the lines of the original, which scripts read.
+// Runs the evaluator over the data and prints the lines of CNTK v1.1, which scripts read. The evaluator's roots must
+// include the nodes, and the source must be bound to these roots.
 EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
 
-// The same with an evaluator of its own; binds the source, and tells the tracer of its labels.
+// Does the same with an evaluator of its own. Binds the source, and gives its labels to the tracer.
 EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
 

@@ -47,13 +47,13 @@ void BestModel::Require()
     const std::string path = files.BestModel(), same = files.Model(epoch);
     if (files.HasAll(path))
         return;
-    // With AdjustAfterEpoch the model of an epoch may be an older one, which was gone back to.
+    // With AdjustAfterEpoch the model of an epoch may be an older one, which the rate control rolled back to.
     const bool isSame = !m_mayGoBack;
     if (!isSame || !files.HasAll(same))
         Fail(ErrorKind::Model, "the best model so far, '", path, "' of epoch ", epoch, ", is gone",
              isSame ? Concat(", and so is '", same, "', which could take its place") : "",
              "; put it back, or go on without it (earlyStopPatience=0), or start afresh (makeMode=false)");
-    files.WaitForWorkers(); // all have seen what is there
+    files.WaitForWorkers(); // all workers have checked the files
     for (size_t i = 0; i < files.Networks() && files.AreWrittenHere(); ++i)
     {
         const MappedFile model(files.OfNetwork(i, same));
@@ -71,7 +71,7 @@ void BestModel::Take(size_t epochsDone)
     if (!IsThere())
         return;
     const size_t best = m_earlyStopping.BestEpoch();
-    if (best != epochsDone || m_mayGoBack) // the rate's control may have gone back in that very epoch
+    if (best != epochsDone || m_mayGoBack) // the rate control may have rolled back in that very epoch
     {
         Require();
         ReloadModels(m_parts.networks, m_parts.files, m_parts.files.BestModel());

@@ -1,4 +1,4 @@
-// The best model of a training with early stopping: kept as modelPath.best, and the final one in the end.
+// The best model of a training with early stopping. It is saved as modelPath.best and becomes the final model.
 #pragma once
 
 #include "SGD/TrainingParts.h"
@@ -11,19 +11,20 @@ namespace cntk
 class BestModel
 {
 public:
-    // Both must outlive this. mayGoBack: the model of an epoch may be an older one, which the rate's control went back
-    // to.
+    // Both references must outlive this. mayGoBack: the model of an epoch may be an older one, because the rate control
+    // rolled back.
     BestModel(TrainingParts& parts, TrainingState& state, bool mayGoBack);
 
-    // Of so many epochs, with the value that decides: keeps the model if it is the best so far. True when nothing
-    // became better for too long.
+    // Saves the model after epochsDone epochs if its value is the best so far. True if the value has not improved for
+    // too long.
     bool StopsAfter(size_t epochsDone, double value);
-    // There was one, and nothing had become better for too long when the training was stopped after so many epochs.
+    // True if there is a best model and the training stopped after so many epochs because nothing had improved for too
+    // long.
     bool HasStoppedAfter(size_t epochsDone) const;
-    // Has the file be there, if there is a best model. Somebody may have removed it: the model of its epoch is the
-    // same, and becomes it; else an Error.
+    // Restores the file of the best model if it is missing and the model of its epoch is the same. Fails if neither
+    // exists.
     void Require();
-    // The training is over after so many epochs: its networks are the best ones, not the last.
+    // Loads the best model into the networks when the training ends after so many epochs.
     void Take(size_t epochsDone);
 
 private:

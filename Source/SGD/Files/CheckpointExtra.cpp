@@ -1,4 +1,4 @@
-// Hexadecimal texts of numbers, which lose no bit.
+// Writes numbers as hexadecimal texts, which lose no bit.
 #include "SGD/Files/CheckpointExtra.h"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Numbers and texts in the extra part of checkpoints (CheckpointInfo::extra), which has what resuming to the bit needs
-// beyond the original's fields.
+// Reads and writes numbers and texts in the extra part of checkpoints (CheckpointInfo::extra). This part holds what an
+// exact resume needs beyond the fields of CNTK v1.1.
 #pragma once
 
 #include <map>
@@ -9,13 +9,13 @@
 namespace cntk
 {
 
-// Bit for bit, in hexadecimal. A missing or unreadable number gives the default.
+// Convert bit for bit, in hexadecimal. A missing or unreadable number gives the default.
 std::string ExactText(double value);
 double NumberOf(const std::map<std::string, std::string>& extra, const std::string& name, double defaultValue);
-// "" where it is missing.
+// Returns "" if the text is missing.
 std::string TextOf(const std::map<std::string, std::string>& extra, const std::string& name);
 
-// Several, with blanks between them; up to the first that cannot be read.
+// Convert several numbers, separated by blanks; reading stops at the first unreadable one.
 std::string ExactTexts(const std::vector<double>& values);
 std::vector<double> NumbersOf(const std::map<std::string, std::string>& extra, const std::string& name);
 

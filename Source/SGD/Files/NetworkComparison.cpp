@@ -1,4 +1,4 @@
-// Two networks, node by node from their criteria down.
+// Compares two networks node by node, from their criteria down.
 #include "SGD/Files/NetworkComparison.h"
 
 #include "Common/Counted.h"
@@ -19,7 +19,8 @@ namespace cntk
 namespace
 {
 
-// Those whose names are not generated: networks that a run builds one after another go on counting.
+// Returns the parameters whose names are not generated. Networks that a run builds one after another continue the
+// numbering of generated names.
 std::vector<ComputationNodePtr> NamedParametersOf(const ComputationNetwork& network)
 {
     std::vector<ComputationNodePtr> parameters = ParametersOf(network);
@@ -47,8 +48,8 @@ std::string DifferenceOfParameters(const ComputationNetwork& loaded, const Compu
     return {};
 }
 
-// The arguments of a node as a model file has them. Empty where training changes what stands there: statistics, counts,
-// a convolution's limit of memory.
+// Returns the arguments of a node as a model file stores them. Empty if training changes them: statistics, counts, the
+// memory limit of a convolution.
 std::string ArgumentsOf(ComputationNode& node)
 {
     std::string bytes;
@@ -62,7 +63,7 @@ std::string ArgumentsOf(ComputationNode& node)
     return bytes;
 }
 
-// Parameters and inputs: by name, and where nobody named them, by what stands in the same place.
+// Compares parameters and inputs by name; if neither has a name of its own, by their position.
 std::string DifferenceOfLeaves(const ComputationNode& loaded, const ComputationNode& described)
 {
     if (!IsGeneratedName(loaded.Name()) || !IsGeneratedName(described.Name()))
@@ -91,7 +92,7 @@ std::string DifferenceOf(ComputationNode& loaded, ComputationNode& described)
     return {};
 }
 
-// Depth first, inputs left to right. A pair is looked at once, so loops end.
+// Searches depth first, inputs left to right. Each pair is compared once, so loops end.
 std::string DifferenceBelow(const ComputationNodePtr& loaded, const ComputationNodePtr& described)
 {
     using Pair = std::pair<ComputationNode*, ComputationNode*>;

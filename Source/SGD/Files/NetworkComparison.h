@@ -1,4 +1,4 @@
-// Whether a model that is there is the network that a config describes.
+// Checks whether an existing model is the network that a config describes.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -11,13 +11,13 @@ namespace cntk
 
 std::vector<ComputationNodePtr> ParametersOf(const ComputationNetwork& network);
 
-// Of networks with the same parameters; those without a name of their own are passed over.
+// Compares networks with the same parameters. Skips parameters without a name of their own.
 bool HaveSameValues(const ComputationNetwork& loaded, const ComputationNetwork& described);
 
-// The first difference, as what follows "it is another one: "; empty where there is none. Looked at are the parameters,
-// and what training and evaluation criteria are made of: types, arguments and inputs of the nodes below them. Not
-// looked at are the names of nodes with inputs, since those without a name of their own are numbered in other ways by
-// other versions, and what training and edits set: values, statistics, counts, learning rate multipliers.
+// Returns the first difference, worded to follow "it is another one: "; empty if there is none. Compares the
+// parameters, and the types, arguments and inputs of all nodes below training and evaluation criteria. Ignores names of
+// nodes with inputs, since versions number generated names differently. Also ignores what training and edits set:
+// values, statistics, counts, learning rate multipliers.
 std::string FirstDifference(const ComputationNetwork& loaded, const ComputationNetwork& described);
 
 } // namespace cntk

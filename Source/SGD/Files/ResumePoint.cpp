@@ -1,4 +1,4 @@
-// Make mode's search for files that can be used.
+// Make mode's search for usable files.
 #include "SGD/Files/ResumePoint.h"
 
 #include "Common/Counted.h"
@@ -160,8 +160,8 @@ void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<s
 namespace
 {
 
-// The times of files are no proof: those of a copied folder are in the order of its copying. So the checkpoint has the
-// last word, where it says it.
+// Returns the number of epochs of the final model if it is below maxEpochs. File times are no proof: those of a copied
+// folder are in copying order. The checkpoint's own number decides if it has one.
 std::optional<size_t> EpochsOfFinalModel(const TrainingFiles& files, DataType dataType, Device& device)
 {
     const auto epochs = files.EpochsOfFinalModel();
@@ -232,7 +232,7 @@ void TellOfLongerTraining(const TrainingFiles& files, size_t newest, Log& log)
 namespace
 {
 
-// Loads models and checkpoints that can be used, the newest ones first.
+// Loads the newest usable models and checkpoints.
 class ResumePointLoader
 {
 public:
@@ -262,14 +262,14 @@ private:
 ResumePoint ResumePointLoader::Load(size_t newest) const
 {
     ResumePoint point = LoadModelAndCheckpoint(newest);
-    // Trials began with the checkpoint's smoothed gradients; without it they would be others.
+    // Trials began with the checkpoint's smoothed gradients; without the checkpoint they would differ.
     if (point.network && !point.within && (point.checkpoint || point.epochsDone == 0))
         FindTrial(point);
     return point;
 }
 
-// Null and a warning when the file is damaged. Other errors (a file that cannot be opened, no memory) pass: taking an
-// older model would hide them.
+// Returns null and warns if the file is damaged. Other errors (a file that cannot be opened, no memory) propagate:
+// using an older model would hide them.
 template <class LoadFile>
 auto ResumePointLoader::LoadUnlessDamaged(const std::string& path, const char* consequence, LoadFile&& load) const
     -> decltype(load())
@@ -287,7 +287,7 @@ auto ResumePointLoader::LoadUnlessDamaged(const std::string& path, const char* c
     }
 }
 
-// All networks of the model; the point's network stays null where one of them is damaged.
+// Loads all networks of the model. The point's network stays null if one of them is damaged.
 void ResumePointLoader::LoadNetworks(const std::string& modelPath, const char* consequence, ResumePoint& point) const
 {
     for (size_t number = 0; number < m_files.Networks(); ++number)
@@ -311,7 +311,7 @@ std::optional<Checkpoint> ResumePointLoader::LoadCheckpointOf(const std::string&
                              [&] { return std::optional<Checkpoint>(LoadCheckpoint(path, m_dataType, *m_device)); });
 }
 
-// A point within the epoch that follows; an empty one where there is none.
+// Loads a point within the next epoch; returns an empty one if there is none.
 ResumePoint ResumePointLoader::LoadWithinEpoch(size_t epochsDone) const
 {
     for (const WithinEpochPoint& within : m_files.WithinEpochPoints())
@@ -368,7 +368,7 @@ ResumePoint ResumePointLoader::LoadModelAndCheckpoint(size_t newest) const
     return {};
 }
 
-// A point within a trial of the search that follows, where there is one.
+// Looks for a point within a trial of the next search.
 void ResumePointLoader::FindTrial(ResumePoint& point) const
 {
     for (const WithinEpochPoint& place : m_files.WithinEpochPoints())

@@ -10,15 +10,15 @@
 namespace cntk
 {
 
-// In the order in which values go from one to the next: the encoders, if there are any, then the network that has the
-// criterion. A network's place is its number in TrainingFiles. Owned by somebody else.
+// Networks in the order in which values flow: the encoders, if any, then the network with the criterion. A network's
+// index is its number in TrainingFiles. Not owned.
 using TrainedNetworks = std::vector<ComputationNetwork*>;
 
-// Written by the first of several workers, while the others wait. path: the model's name as TrainingFiles gives it,
-// which is the last network's. That network is written last: where its file is, the others are.
+// Writes the models. With several workers the first one writes while the others wait. path: the model's name as
+// TrainingFiles gives it, which is the last network's. That network is written last: if its file exists, all others do.
 void SaveModels(const TrainedNetworks& networks, const TrainingFiles& files, const std::string& path);
 
-// Takes the values of parameters from the models into the networks.
+// Copies parameter values from the models into the networks.
 void ReloadModels(const TrainedNetworks& networks, const TrainingFiles& files, const std::string& path);
 
 } // namespace cntk

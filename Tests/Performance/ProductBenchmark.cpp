@@ -5,7 +5,6 @@
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/Cpu/GemmContext.h"
 #include "Math/Cpu/ThreadPool.h"
-#include "Math/Cpu/VectorKernels.h"
 
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -125,7 +124,7 @@ void Run(benchmark::State& state, const Shape& shape, GemmEngine engine, int thr
     if (engine != GemmEngine::Own && FindSingleGemm(engine) == nullptr)
         return state.SkipWithError("the library is not installed");
     ThreadPool pool(threads);
-    GemmContext context(pool);
+    GemmContext context(pool, KernelsFor(BestInstructionSet()).products);
     context.ForceEngine(engine);
     std::mt19937 random(1);
     std::uniform_real_distribution<float> uniform(-1, 1);

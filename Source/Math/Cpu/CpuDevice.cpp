@@ -18,7 +18,7 @@ class CpuDevice final : public HostDevice
 {
 public:
     CpuDevice(int threads, InstructionSet instructionSet, GemmTrace trace)
-        : m_pool(threads), m_instructionSet(instructionSet), m_kernels(m_pool, instructionSet)
+        : m_pool(threads), m_instructionSet(instructionSet), m_kernels(m_pool, KernelsFor(instructionSet))
     {
         m_kernels.Products().TraceTo(std::move(trace));
     }

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "Math/Cpu/CpuImageKernels.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/GemmContext.h"
 #include "Math/Cpu/GemmPrepacked.h"
 #include "Math/Cpu/ThreadPool.h"
 #include "Math/Cpu/UpdateBehind.h"
-#include "Math/Cpu/UpdateIsa.h"
-#include "Math/Cpu/VectorKernels.h"
 #include "Math/Kernels.h"
 
 #include <vector>
@@ -18,7 +17,7 @@ namespace cntk
 class CpuKernels final : public Kernels
 {
 public:
-    CpuKernels(ThreadPool& pool, InstructionSet instructionSet);
+    CpuKernels(ThreadPool& pool, const CpuKernelTable& kernels);
 
     const GemmContext& Products() const { return m_gemm; }
     GemmContext& Products() { return m_gemm; }
@@ -116,10 +115,7 @@ private:
     template <class T>
     const VectorKernels<T>& Vector() const
     {
-        if constexpr (sizeof(T) == sizeof(float))
-            return m_floats;
-        else
-            return m_doubles;
+        return m_kernels.vectors.Of<T>();
     }
 
     template <class T>
@@ -135,17 +131,14 @@ private:
     template <class Body>
     decltype(auto) Visit(DataType type, Body&& body) const
     {
-        return type == DataType::Float32 ? body(m_floats) : body(m_doubles);
+        return type == DataType::Float32 ? body(m_kernels.vectors.floats) : body(m_kernels.vectors.doubles);
     }
 
     ThreadPool& m_pool;
+    const CpuKernelTable& m_kernels;
     GemmContext m_gemm;
     GemmPrepacked m_prepacked;
     CpuImageKernels m_images;
-    UpdateIsaSet m_updates;
-    NoiseIsaSet m_noise;
-    const VectorKernels<float>& m_floats;
-    const VectorKernels<double>& m_doubles;
     // Of the products at hand.
     std::vector<UpdateBehind<float>> m_floatUpdates;
     std::vector<UpdateBehind<double>> m_doubleUpdates;

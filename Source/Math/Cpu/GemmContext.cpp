@@ -62,21 +62,16 @@ auto LibraryFor(GemmEngine engine)
 
 } // namespace
 
-const GemmIsa& BestGemmIsa()
-{
-    return CompiledFor(BestInstructionSet(), GemmBaseline, GemmAvx2, GemmAvx512);
-}
-
-GemmContext::GemmContext(ThreadPool& pool)
-    : m_pool(pool), m_isa(BestGemmIsa()), m_shared(pool, m_isa), m_inRows(pool, m_isa, m_scratchA, m_scratchB),
-      m_inSteps(pool, m_isa)
+GemmContext::GemmContext(ThreadPool& pool, const ProductKernels& kernels)
+    : m_pool(pool), m_kernels(kernels), m_shared(pool, m_kernels), m_inRows(pool, m_kernels, m_scratchA, m_scratchB),
+      m_inSteps(pool, m_kernels)
 {
     const auto bytes = [](size_t floats, size_t doubles)
     { return std::max(floats * sizeof(float), doubles * sizeof(double)); };
     for (int thread = 0; thread < pool.Threads(); ++thread)
     {
-        m_scratchA.push_back(MakeAlignedMemory(bytes(m_isa.floats.scratchA, m_isa.doubles.scratchA)));
-        m_scratchB.push_back(MakeAlignedMemory(bytes(m_isa.floats.scratchB, m_isa.doubles.scratchB)));
+        m_scratchA.push_back(MakeAlignedMemory(bytes(m_kernels.floats.scratchA, m_kernels.doubles.scratchA)));
+        m_scratchB.push_back(MakeAlignedMemory(bytes(m_kernels.floats.scratchB, m_kernels.doubles.scratchB)));
     }
 }
 
@@ -95,8 +90,8 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
     for (size_t down = 1; down <= mostTiles; ++down)
         for (size_t across = 1; down * across <= mostTiles; ++across)
         {
-            const size_t rows = RoundUp((m + down - 1) / down, m_isa.floats.tileRows);
-            const size_t columns = RoundUp((n + across - 1) / across, m_isa.floats.tileColumns);
+            const size_t rows = RoundUp((m + down - 1) / down, m_kernels.floats.tileRows);
+            const size_t columns = RoundUp((n + across - 1) / across, m_kernels.floats.tileColumns);
             const size_t tiles = ((m + rows - 1) / rows) * ((n + columns - 1) / columns);
             const double waves = double((tiles + threads - 1) / threads);
             const double cost = waves * (double(rows) * double(columns) + c_packingCost * double(rows + columns));
@@ -120,7 +115,7 @@ bool GemmContext::IsShared(const GemmTask<T>& task) const
     const bool isTall =
         task.m >= c_leastRowsEach * size_t(m_pool.Threads()) && task.n * task.k * sizeof(T) <= c_mostBytesEach;
     return m_pool.Threads() > 1 && !isTall && task.m >= c_leastShared && task.k >= c_leastShared &&
-           task.n >= c_leastPanelsShared * m_isa.Of<T>().tileColumns &&
+           task.n >= c_leastPanelsShared * m_kernels.Of<T>().tileColumns &&
            Work(task) >= c_workForSharing * double(m_pool.Threads());
 }
 
@@ -131,7 +126,7 @@ void GemmContext::RunTile(const GemmTask<T>& task, size_t thread)
     T* scratchB = reinterpret_cast<T*>(m_scratchB[thread].get());
     const auto library = LibraryFor<T>(m_engine);
     if (!library)
-        return m_isa.Of<T>().multiply(&task, 1, scratchA, scratchB);
+        return m_kernels.Of<T>().multiply(&task, 1, scratchA, scratchB);
     library(task);
     ApplyEpilogue(task);
 }
@@ -194,8 +189,8 @@ bool GemmContext::MultiplyWithOneB(std::span<const GemmTask<T>> tasks)
     if (tasks.size() < 2 || m_engine != GemmEngine::Own || grid.down * grid.across > 1 || Work(first) == 0 || isScaled)
         return false;
     const size_t thread = m_pool.Caller();
-    m_isa.Of<T>().multiply(tasks.data(), tasks.size(), reinterpret_cast<T*>(m_scratchA[thread].get()),
-                           reinterpret_cast<T*>(m_scratchB[thread].get()));
+    m_kernels.Of<T>().multiply(tasks.data(), tasks.size(), reinterpret_cast<T*>(m_scratchA[thread].get()),
+                               reinterpret_cast<T*>(m_scratchB[thread].get()));
     return true;
 }
 
@@ -219,7 +214,7 @@ bool GemmContext::IsWorthSharing(double most, double work) const
 template <class T>
 size_t GemmContext::StretchesOf(const GemmTask<T>& task, double workEach) const
 {
-    const size_t panels = (task.n + m_isa.Of<T>().tileColumns - 1) / m_isa.Of<T>().tileColumns;
+    const size_t panels = (task.n + m_kernels.Of<T>().tileColumns - 1) / m_kernels.Of<T>().tileColumns;
     const size_t wanted = size_t(std::clamp(Work(task) / std::max(workEach, c_workPerThread) + 0.5, 1.0, 64.0));
     return std::clamp<size_t>(panels, 1, wanted);
 }
@@ -227,7 +222,7 @@ size_t GemmContext::StretchesOf(const GemmTask<T>& task, double workEach) const
 template <class T>
 void GemmContext::MultiplyStretch(const GemmTask<T>& task, size_t stretch, size_t stretches, size_t thread)
 {
-    const size_t width = m_isa.Of<T>().tileColumns;
+    const size_t width = m_kernels.Of<T>().tileColumns;
     const size_t panels = (task.n + width - 1) / width;
     const size_t begin = panels * stretch / stretches * width;
     const size_t end = std::min(task.n, panels * (stretch + 1) / stretches * width);

@@ -2,10 +2,10 @@
 // and a non-linearity, or with the update of a parameter whose gradient it is - while it is in the cache.
 #pragma once
 
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/GemmEngines.h"
 #include "Math/Cpu/GemmInRows.h"
 #include "Math/Cpu/GemmInSteps.h"
-#include "Math/Cpu/GemmIsa.h"
 #include "Math/Cpu/GemmShared.h"
 #include "Math/Cpu/ThreadPool.h"
 
@@ -28,7 +28,7 @@ using GemmTrace = std::function<void(const std::string& text)>;
 class GemmContext
 {
 public:
-    explicit GemmContext(ThreadPool& pool);
+    GemmContext(ThreadPool& pool, const ProductKernels& kernels);
 
     // c = beta*c + alpha*op(a)*op(b), and its epilogue; m, n and k may be 0.
     template <class T>
@@ -137,7 +137,7 @@ private:
     void Trace(const GemmTask<T>& task, const std::string& how);
 
     ThreadPool& m_pool;
-    const GemmIsa& m_isa;
+    const ProductKernels& m_kernels;
     std::vector<AlignedMemory> m_scratchA; // one a thread
     std::vector<AlignedMemory> m_scratchB;
     SharedGemm m_shared;

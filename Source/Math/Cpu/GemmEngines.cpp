@@ -151,7 +151,7 @@ std::string DescribeEngine(GemmEngine engine)
         return OpenBlas::Get().sgemm != nullptr ? "OpenBLAS " + OpenBlas::Get().core : "";
     if (engine == GemmEngine::OneDnn)
         return OneDnn::Get().sgemm != nullptr ? "oneDNN" : "";
-    return std::string("own kernels ") + BestGemmIsa().name;
+    return std::string("own kernels ") + NameOf(BestInstructionSet());
 }
 
 } // namespace cntk

@@ -2,7 +2,7 @@
 // threads are ours (ThreadPool.h); a second pool beside them would ruin both.
 #pragma once
 
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 
 #include <string>
 

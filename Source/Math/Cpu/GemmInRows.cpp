@@ -23,9 +23,9 @@ constexpr size_t c_mostPanels = 8; // of B, drawn at once
 
 } // namespace
 
-GemmInRows::GemmInRows(ThreadPool& pool, const GemmIsa& isa, const std::vector<AlignedMemory>& scratchA,
+GemmInRows::GemmInRows(ThreadPool& pool, const ProductKernels& kernels, const std::vector<AlignedMemory>& scratchA,
                        const std::vector<AlignedMemory>& scratchB)
-    : m_pool(pool), m_isa(isa), m_scratchA(scratchA), m_scratchB(scratchB)
+    : m_pool(pool), m_kernels(kernels), m_scratchA(scratchA), m_scratchB(scratchB)
 {
 }
 
@@ -34,7 +34,7 @@ GemmInRows::GemmInRows(ThreadPool& pool, const GemmIsa& isa, const std::vector<A
 template <class T>
 GemmInRows::Cut GemmInRows::CutOf(const GemmTask<T>& task) const
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     const size_t threads = size_t(m_pool.Threads());
     const double costOfB = functions.canTilesReadB(task) ? c_readingCost : c_packingCost;
     const size_t depth = functions.depthEach(task.k);
@@ -190,7 +190,7 @@ struct GemmInRows::Job
 template <class T>
 void GemmInRows::Multiply(const GemmTask<T>& task)
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     const Cut cut = CutOf(task);
     const Job<T> job{*this,
                      task,

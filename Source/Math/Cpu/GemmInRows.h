@@ -4,7 +4,7 @@
 #pragma once
 
 #include "Math/Cpu/AlignedMemory.h"
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/ThreadPool.h"
 
 #include <array>
@@ -19,14 +19,14 @@ class GemmInRows
 {
 public:
     // scratchA, scratchB: for each thread as much memory as a product on one thread needs.
-    GemmInRows(ThreadPool& pool, const GemmIsa& isa, const std::vector<AlignedMemory>& scratchA,
+    GemmInRows(ThreadPool& pool, const ProductKernels& kernels, const std::vector<AlignedMemory>& scratchA,
                const std::vector<AlignedMemory>& scratchB);
 
     // Whether the processor's caches and the product's rows allow for it.
     template <class T>
     bool IsPossible(const GemmTask<T>& task) const
     {
-        return m_isa.Of<T>().keepsRows && CutOf(task).groups > 0;
+        return m_kernels.Of<T>().keepsRows && CutOf(task).groups > 0;
     }
 
     // Where it is possible; m, n and k are not 0. The result is bit for bit that of one thread.
@@ -48,7 +48,7 @@ private:
     struct Job;
 
     ThreadPool& m_pool;
-    const GemmIsa& m_isa;
+    const ProductKernels& m_kernels;
     const std::vector<AlignedMemory>& m_scratchA;
     const std::vector<AlignedMemory>& m_scratchB;
     // Panels of columns of each group of rows that are drawn and done already, of all chunks of steps so far.

@@ -4,8 +4,8 @@
 namespace cntk
 {
 
-GemmInSteps::GemmInSteps(ThreadPool& pool, const GemmIsa& isa)
-    : m_pool(pool), m_isa(isa), m_sums(pool.Threads() > 1 ? MakeAlignedMemory(c_mostBytes) : nullptr)
+GemmInSteps::GemmInSteps(ThreadPool& pool, const ProductKernels& kernels)
+    : m_pool(pool), m_kernels(kernels), m_sums(pool.Threads() > 1 ? MakeAlignedMemory(c_mostBytes) : nullptr)
 {
 }
 

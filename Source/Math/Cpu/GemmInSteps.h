@@ -4,10 +4,9 @@
 
 #include "Math/Cpu/AlignedMemory.h"
 #include "Math/Cpu/Blocks.h"
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/ThreadPool.h"
 #include "Math/Cpu/Threads.h"
-#include "Math/Cpu/VectorKernels.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +17,7 @@ namespace cntk
 class GemmInSteps
 {
 public:
-    GemmInSteps(ThreadPool& pool, const GemmIsa& isa);
+    GemmInSteps(ThreadPool& pool, const ProductKernels& kernels);
 
     template <class T>
     bool IsWorthIt(const GemmTask<T>& task) const
@@ -34,7 +33,7 @@ public:
     void Run(const GemmTask<T>& task, Multiply&& multiply)
     {
         const size_t slabs = SlabsOf(task);
-        const size_t depth = m_isa.Of<T>().depthEach(task.k);
+        const size_t depth = m_kernels.Of<T>().depthEach(task.k);
         const size_t stride = ColumnStride(task);
         T* const sums = reinterpret_cast<T*>(m_sums.get()); // of all slabs but the first, which goes to C itself
         m_pool.Run(slabs,
@@ -52,7 +51,7 @@ public:
                        }
                        multiply(part, thread);
                    });
-        const VectorKernels<T>& kernels = VectorKernelsFor<T>(BestInstructionSet());
+        const VectorKernels<T>& kernels = KernelsFor(BestInstructionSet()).vectors.Of<T>();
         ForEachPart(m_pool, task.n, 1, UsefulThreads(slabs * task.m * task.n, m_pool),
                     [&](int, size_t begin, size_t end)
                     {
@@ -70,7 +69,7 @@ private:
     template <class T>
     size_t SlabsOf(const GemmTask<T>& task) const
     {
-        return PartsOf(task.k, m_isa.Of<T>().depthEach(task.k));
+        return PartsOf(task.k, m_kernels.Of<T>().depthEach(task.k));
     }
     // Whole lines of the cache.
     template <class T>
@@ -80,7 +79,7 @@ private:
     }
 
     ThreadPool& m_pool;
-    const GemmIsa& m_isa;
+    const ProductKernels& m_kernels;
     AlignedMemory m_sums; // touched where it is used
 };
 

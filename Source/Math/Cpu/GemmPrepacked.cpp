@@ -61,12 +61,12 @@ void CopyShort(const T* from, size_t count, T* to)
 
 } // namespace
 
-GemmPrepacked::GemmPrepacked(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool), m_isa(isa)
+GemmPrepacked::GemmPrepacked(ThreadPool& pool, const ProductKernels& kernels) : m_pool(pool), m_kernels(kernels)
 {
     // Two panels more than columns: those that share a rest are as long as whole ones.
     const size_t bytes =
-        std::max((isa.floats.scratchB + 2 * isa.floats.tileColumns * isa.floats.depth) * sizeof(float),
-                 (isa.doubles.scratchB + 2 * isa.doubles.tileColumns * isa.doubles.depth) * sizeof(double));
+        std::max((kernels.floats.scratchB + 2 * kernels.floats.tileColumns * kernels.floats.depth) * sizeof(float),
+                 (kernels.doubles.scratchB + 2 * kernels.doubles.tileColumns * kernels.doubles.depth) * sizeof(double));
     for (int thread = 0; thread < pool.Threads(); ++thread)
         m_panelsB.push_back(MakeAlignedMemory(bytes));
 }
@@ -75,13 +75,13 @@ GemmPrepacked::GemmPrepacked(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool
 template <class T>
 size_t GemmPrepacked::DepthEach(size_t k) const
 {
-    return m_isa.Of<T>().depthEach(k);
+    return m_kernels.Of<T>().depthEach(k);
 }
 
 template <class T>
 size_t GemmPrepacked::PaddedRows(size_t m) const
 {
-    return RoundUp(m, m_isa.Of<T>().tileRows);
+    return RoundUp(m, m_kernels.Of<T>().tileRows);
 }
 
 template <class T>
@@ -114,7 +114,8 @@ void GemmPrepacked::PackInTasks(std::span<const MatrixView> parts, bool transpos
         return;
     const size_t depthEach = DepthEach<T>(k);
     const size_t slabs = (k + depthEach - 1) / depthEach;
-    const size_t rowsEach = m * k < c_leastShared ? PaddedRows<T>(m) : RoundUp(c_rowsTogether, m_isa.Of<T>().tileRows);
+    const size_t rowsEach =
+        m * k < c_leastShared ? PaddedRows<T>(m) : RoundUp(c_rowsTogether, m_kernels.Of<T>().tileRows);
     const size_t tasks = (m + rowsEach - 1) / rowsEach;
     const auto pack = [&](size_t task, size_t number)
     {
@@ -145,7 +146,7 @@ template <class T>
 void GemmPrepacked::PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to,
                              const Column<T>& product) const
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     const bool multiplies = product.b != nullptr;
     const auto pack = multiplies ? functions.packAndMultiply : functions.packA;
     const size_t end = row + rows;
@@ -187,7 +188,7 @@ template <class T>
 void GemmPrepacked::PackPiecewise(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows,
                                   T* to) const
 {
-    const size_t tileRows = m_isa.Of<T>().tileRows;
+    const size_t tileRows = m_kernels.Of<T>().tileRows;
     if (rows < tileRows)
         std::fill_n(to, tileRows * slab.depth, T(0));
     for (size_t done = 0; done < rows; row = 0, parts = parts.subspan(1))
@@ -206,7 +207,7 @@ template <class T>
 void GemmPrepacked::PackAcross(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows,
                                T* to) const
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     for (size_t panel = 0; panel < rows; panel += functions.tileRows, to += functions.tileRows * slab.depth)
     {
         size_t first = 0; // step of the part at hand
@@ -227,7 +228,7 @@ void GemmPrepacked::Multiply(const GemmTask<T>& task, const T* panels)
 {
     const double work = double(task.m) * double(task.n) * double(task.k);
     const size_t threads = size_t(std::clamp(work / c_workPerThread, 1.0, double(m_pool.Threads())));
-    const size_t rowsEach = RoundUp((task.m + threads - 1) / threads, m_isa.Of<T>().tileRows);
+    const size_t rowsEach = RoundUp((task.m + threads - 1) / threads, m_kernels.Of<T>().tileRows);
     m_pool.Run((task.m + rowsEach - 1) / rowsEach,
                [&](size_t part, size_t thread)
                {
@@ -239,7 +240,7 @@ void GemmPrepacked::Multiply(const GemmTask<T>& task, const T* panels)
 template <class T>
 void GemmPrepacked::MultiplyRows(const GemmTask<T>& task, const T* panels, size_t firstRow, size_t rows, size_t thread)
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     T* panelsB = reinterpret_cast<T*>(m_panelsB[thread].get());
     const size_t depthEach = DepthEach<T>(task.k);
     const size_t columnsEach = functions.scratchB / functions.depth;

@@ -2,7 +2,7 @@
 // at each time step and packing them would cost as much as the product.
 #pragma once
 
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/GemmShared.h"
 #include "Math/Cpu/ThreadPool.h"
 #include "Math/Matrix.h"
@@ -18,7 +18,7 @@ namespace cntk
 class GemmPrepacked
 {
 public:
-    GemmPrepacked(ThreadPool& pool, const GemmIsa& isa);
+    GemmPrepacked(ThreadPool& pool, const ProductKernels& kernels);
 
     // Elements of the panels of op(a), m x k.
     template <class T>
@@ -65,7 +65,7 @@ private:
     size_t PaddedRows(size_t m) const;
 
     ThreadPool& m_pool;
-    const GemmIsa& m_isa;
+    const ProductKernels& m_kernels;
     std::vector<AlignedMemory> m_panelsB; // one a thread
 };
 

@@ -117,11 +117,11 @@ struct SharedGemm::Job
     }
 };
 
-SharedGemm::SharedGemm(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool), m_isa(isa)
+SharedGemm::SharedGemm(ThreadPool& pool, const ProductKernels& kernels) : m_pool(pool), m_kernels(kernels)
 {
-    const size_t bytes = std::max(isa.floats.depth * sizeof(float), isa.doubles.depth * sizeof(double));
+    const size_t bytes = std::max(kernels.floats.depth * sizeof(float), kernels.doubles.depth * sizeof(double));
     // Panels are whole registers.
-    const size_t unit = std::max({isa.floats.tileRows, isa.floats.tileColumns, isa.doubles.tileRows});
+    const size_t unit = std::max({kernels.floats.tileRows, kernels.floats.tileColumns, kernels.doubles.tileRows});
     for (size_t slab = 0; slab < 2; ++slab)
     {
         m_panelsA[slab] = MakeAlignedMemory((c_mostRows + unit) * bytes);
@@ -132,7 +132,7 @@ SharedGemm::SharedGemm(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool), m_i
 template <class T>
 void SharedGemm::Multiply(const GemmTask<T>& task)
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     const Cut down(task.m, PartsOf(task.m, c_mostRows), functions.tileRows);
     const Cut across(task.n, PartsOf(task.n, c_mostRows), functions.tileColumns);
     for (size_t column = 0; column < task.n; column += across.size)
@@ -144,7 +144,7 @@ void SharedGemm::Multiply(const GemmTask<T>& task)
 template <class T>
 void SharedGemm::MultiplyBlock(const GemmTask<T>& task)
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     const size_t depth = functions.depthEach(task.k);
     const size_t slabs = PartsOf(task.k, depth);
     // Smaller tiles where there would be too few to go round.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Math/Cpu/AlignedMemory.h"
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/ThreadPool.h"
 
 #include <array>
@@ -17,7 +17,7 @@ namespace cntk
 class SharedGemm
 {
 public:
-    SharedGemm(ThreadPool& pool, const GemmIsa& isa);
+    SharedGemm(ThreadPool& pool, const ProductKernels& kernels);
 
     // m, n and k are not 0. The result is bit for bit that of one thread.
     template <class T>
@@ -33,7 +33,7 @@ private:
     void MultiplyBlock(const GemmTask<T>& task);
 
     ThreadPool& m_pool;
-    const GemmIsa& m_isa;
+    const ProductKernels& m_kernels;
     // Panels of two slabs (ranges of steps): the next is packed while this one is multiplied.
     std::array<AlignedMemory, 2> m_panelsA;
     std::array<AlignedMemory, 2> m_panelsB;

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "Math/Cpu/AlignedMemory.h"
-#include "Math/Cpu/ImageIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/PlanarForm.h"
 #include "Math/Cpu/ThreadPool.h"
-#include "Math/Cpu/VectorKernels.h"
 #include "Math/ImageKernels.h"
 
 #include <cstddef>
@@ -18,7 +17,7 @@ namespace cntk
 class PlanarConvolution
 {
 public:
-    PlanarConvolution(ThreadPool& pool, InstructionSet instructionSet, const ImageIsaSet& isa);
+    PlanarConvolution(ThreadPool& pool, const CpuKernelTable& kernels);
 
     // For float and double, as the functions of ImageKernels; form is that of the geometry.
     template <class T>
@@ -38,8 +37,7 @@ private:
     void ReserveThreads(size_t imageElements, size_t pixelElements, size_t planeElements);
 
     ThreadPool& m_pool;
-    InstructionSet m_instructionSet;
-    ImageIsaSet m_isa;
+    const CpuKernelTable& m_kernels;
     std::vector<PlanarMemory> m_memory; // one a thread
     GrowingMemory m_weights;            // packed
     GrowingMemory m_bias;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "Math/Cpu/AlignedMemory.h"
-#include "Math/Cpu/ImageIsa.h"
+#include "Math/Cpu/ImageFunctions.h"
 #include "Math/ImageKernels.h"
 
 #include <cstddef>
@@ -68,22 +68,26 @@ struct PlanarMemory
 
 // The weights in panels of maps.
 template <class T>
-const T* PackWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* weights, GrowingMemory& memory);
+const T* PackWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* weights,
+                     GrowingMemory& memory);
 // The kernels turned around, with maps and channels exchanged.
 template <class T>
-const T* PackTurnedWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* weights, GrowingMemory& memory);
+const T* PackTurnedWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* weights,
+                           GrowingMemory& memory);
 // A gradient of the form of PackWeights, added to the weights' gradient or, with beta 0, written there.
 template <class T>
-void UnpackWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* packed, T beta, T* weightGradient);
+void UnpackWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* packed, T beta,
+                   T* weightGradient);
 // The input with its padding, channels fastest; Covered(a) pixels a line.
 template <class T>
-const T* PaddedImage(const ImageIsa<T>& isa, const PlanarForm& form, const T* image, PlanarMemory& memory);
+const T* PaddedImage(const ImageFunctions<T>& functions, const PlanarForm& form, const T* image, PlanarMemory& memory);
 // The output's gradient as an image whose convolution with the turned kernels is the input's gradient.
 template <class T>
-const T* SpreadGradient(const ImageIsa<T>& isa, const PlanarForm& form, const T* gradient, PlanarMemory& memory);
+const T* SpreadGradient(const ImageFunctions<T>& functions, const PlanarForm& form, const T* gradient,
+                        PlanarMemory& memory);
 // The output's gradient with the maps fastest, filled up with zeros to stride maps a pixel.
 template <class T>
-const T* PixelsOfGradient(const ImageIsa<T>& isa, const PlanarForm& form, const T* gradient, size_t stride,
+const T* PixelsOfGradient(const ImageFunctions<T>& functions, const PlanarForm& form, const T* gradient, size_t stride,
                           PlanarMemory& memory);
 
 } // namespace cntk

@@ -1,7 +1,7 @@
 // The update of a parameter block by block behind the product that is its gradient.
 #pragma once
 
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/GemmFunctions.h"
 #include "Math/Cpu/VectorKernels.h"
 #include "Math/ProductList.h"
 

@@ -1,5 +1,4 @@
-// Inner loops compiled for several instruction sets; the best one that the processor has is chosen when a device is
-// made.
+// Inner loops over columns and stretches of elements: element-wise operations, sums, small products, softmax.
 #pragma once
 
 #include "Math/ElementwiseOps.h"
@@ -10,23 +9,6 @@
 
 namespace cntk
 {
-
-enum class InstructionSet : uint8_t
-{
-    Baseline, // what every x86-64 has
-    Avx2,     // with FMA
-    Avx512    // F, BW, DQ, VL
-};
-
-InstructionSet BestInstructionSet();
-const char* NameOf(InstructionSet set);
-
-// The table that was compiled for the instruction set. The others' functions are not called: they are code for theirs.
-template <class Table>
-Table CompiledFor(InstructionSet set, Table (*baseline)(), Table (*avx2)(), Table (*avx512)())
-{
-    return set == InstructionSet::Avx512 ? avx512() : set == InstructionSet::Avx2 ? avx2() : baseline();
-}
 
 // A loop over inner x outer elements. Along the inner axis inputs and output are contiguous, or an input is repeated.
 template <class T>
@@ -181,10 +163,6 @@ struct VectorKernels
     // w -= rate * (factor * g), rounded as above with s = 0 before
     void (*descend)(const UpdateBlock<T>& block, T factor, T rate);
 };
-
-// The set must be one that the processor has.
-template <class T>
-const VectorKernels<T>& VectorKernelsFor(InstructionSet set);
 
 // A function of one operand, on contiguous values.
 template <class T>

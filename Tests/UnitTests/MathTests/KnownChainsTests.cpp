@@ -1,6 +1,5 @@
 // Known chains are recognized by their links, and one loop gives, bit for bit, what the links give one after another.
 #include "Math/Cpu/CpuDevice.h"
-#include "Math/Cpu/VectorKernels.h"
 #include "Math/ElementwiseChain.h"
 #include "Math/KnownChains.h"
 #include "Math/Operations.h"

@@ -1,7 +1,6 @@
 // What UpdateParameter refuses, and a device that has no kernel for it.
 #include "Common/Error.h"
 #include "Math/Cpu/CpuDevice.h"
-#include "Math/Cpu/VectorKernels.h"
 #include "Math/Operations.h"
 #include "Math/UpdateRules.h"
 

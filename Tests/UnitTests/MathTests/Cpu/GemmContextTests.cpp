@@ -39,7 +39,7 @@ TYPED_TEST(GemmContextTest, EveryEngineMultipliesEveryShape)
     for (const int threads : {1, 3, 4})
     {
         ThreadPool pool(threads);
-        GemmContext context(pool);
+        GemmContext context(pool, BestKernels());
         for (const GemmEngine engine : EnginesHere<TypeParam>())
         {
             SCOPED_TRACE(testing::Message() << NameOf(engine) << ", " << threads << " threads");
@@ -58,23 +58,23 @@ TYPED_TEST(GemmContextTest, EachBitIsThatOfOneThread)
     for (const int threads : {2, 4})
     {
         ThreadPool pool(threads);
-        GemmContext context(pool);
+        GemmContext context(pool, BestKernels());
         context.TraceTo([&](const std::string& text) { ways.insert(text.substr(text.rfind(", ") + 2)); });
         SCOPED_TRACE(testing::Message() << threads << " threads");
         CheckBitsOfOneThread<TypeParam>(shapes, [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
     }
     EXPECT_TRUE(ways.contains("its steps shared out to the threads"));
     EXPECT_TRUE(
-        ways.contains(BestGemmIsa().Of<TypeParam>().keepsRows ? "rows kept by each thread" : "shared by the threads"));
+        ways.contains(BestKernels().Of<TypeParam>().keepsRows ? "rows kept by each thread" : "shared by the threads"));
     EXPECT_TRUE(ways.contains("4 tiles for the threads"));
 }
 
 TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
 {
-    for (const GemmIsa& isa : EveryWidth())
+    for (const ProductKernels& kernels : EveryWidth())
     {
-        SCOPED_TRACE(isa.name);
-        const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+        SCOPED_TRACE(testing::Message() << kernels.floats.tileRows << " rows");
+        const GemmFunctions<TypeParam>& functions = kernels.Of<TypeParam>();
         std::vector<TypeParam> scratchA(functions.scratchA);
         std::vector<TypeParam> scratchB(functions.scratchB);
         CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task)
@@ -86,18 +86,18 @@ TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
 // kinds of rests of rows and of steps.
 TYPED_TEST(GemmContextTest, PanelsOfALargeAFollowOneAnother)
 {
-    std::vector<GemmIsa> all = EveryWidth();
-    all.push_back(BestGemmIsa());
+    std::vector<ProductKernels> all = EveryWidth();
+    all.push_back(BestKernels());
     for (const Shape& shape :
          {Shape{200, 62, 1616}, Shape{198, 64, 1600}, Shape{84, 61, 3499}, Shape{50, 70, 6400}, Shape{20, 61, 15000}})
         for (const bool transA : {false, true})
         {
             const std::vector<double> sums = Product<TypeParam>(shape, transA, false, 1, 1).Sums();
-            for (const GemmIsa& isa : all)
+            for (const ProductKernels& kernels : all)
             {
-                SCOPED_TRACE(testing::Message() << isa.name << ", " << shape.m << " x " << shape.n << " x " << shape.k
-                                                << ", transA " << transA);
-                const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+                SCOPED_TRACE(testing::Message() << kernels.floats.tileRows << ", " << shape.m << " x " << shape.n
+                                                << " x " << shape.k << ", transA " << transA);
+                const GemmFunctions<TypeParam>& functions = kernels.Of<TypeParam>();
                 std::vector<TypeParam> scratchA(functions.scratchA), scratchB(functions.scratchB);
                 Product<TypeParam> product(shape, transA, false, 1, 1);
                 functions.multiply(&product.task, 1, scratchA.data(), scratchB.data());
@@ -112,11 +112,11 @@ TYPED_TEST(GemmContextTest, PanelsOfALargeAFollowOneAnother)
 // are seen in their own row or column of C alone.
 TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
 {
-    std::vector<GemmIsa> all = EveryWidth();
-    all.push_back(BestGemmIsa());
-    for (const GemmIsa& isa : all)
+    std::vector<ProductKernels> all = EveryWidth();
+    all.push_back(BestKernels());
+    for (const ProductKernels& kernels : all)
     {
-        const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+        const GemmFunctions<TypeParam>& functions = kernels.Of<TypeParam>();
         std::vector<TypeParam> scratchA(functions.scratchA, std::numeric_limits<TypeParam>::quiet_NaN());
         std::vector<TypeParam> scratchB(functions.scratchB, std::numeric_limits<TypeParam>::quiet_NaN());
         for (const Shape& shape : {Shape{1, 1, 1}, Shape{15, 13, 3}, Shape{17, 31, 20}, Shape{33, 19, 321},
@@ -124,8 +124,9 @@ TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
             for (const bool transA : {false, true})
                 for (const bool transB : {false, true})
                 {
-                    SCOPED_TRACE(testing::Message() << isa.name << ", " << shape.m << " x " << shape.n << " x "
-                                                    << shape.k << ", transA " << transA << ", transB " << transB);
+                    SCOPED_TRACE(testing::Message()
+                                 << kernels.floats.tileRows << ", " << shape.m << " x " << shape.n << " x " << shape.k
+                                 << ", transA " << transA << ", transB " << transB);
                     Product<TypeParam> product(shape, transA, transB, 1, 0);
                     // The last element of all, of A and of B.
                     product.a.back() = std::numeric_limits<TypeParam>::quiet_NaN();
@@ -145,7 +146,7 @@ TYPED_TEST(GemmContextTest, EpilogueSeesEachElementOnce)
     for (const int threads : {1, 4})
     {
         ThreadPool pool(threads);
-        GemmContext context(pool);
+        GemmContext context(pool, BestKernels());
         CheckBias<TypeParam>(c_shapes, [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
     }
 }
@@ -155,7 +156,7 @@ TYPED_TEST(GemmContextTest, EpilogueMayTakeThePlaceOfC)
     for (const int threads : {1, 4})
     {
         ThreadPool pool(threads);
-        GemmContext context(pool);
+        GemmContext context(pool, BestKernels());
         for (const Shape& shape : c_shapes)
             for (const bool transA : {false, true})
                 for (const bool transB : {false, true})
@@ -167,10 +168,10 @@ TYPED_TEST(GemmContextTest, EpilogueMayTakeThePlaceOfC)
 
 TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied)
 {
-    for (const GemmIsa& isa : EveryWidth())
+    for (const ProductKernels& kernels : EveryWidth())
     {
-        SCOPED_TRACE(isa.name);
-        const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+        SCOPED_TRACE(testing::Message() << kernels.floats.tileRows << " rows");
+        const GemmFunctions<TypeParam>& functions = kernels.Of<TypeParam>();
         std::vector<TypeParam> scratchA(functions.scratchA), scratchB(functions.scratchB);
         for (const Shape& shape : {c_shapes[4], c_shapes[12], c_shapes[14], Shape{200, 400, 50}, Shape{40, 700, 60}})
             for (const bool transA : {false, true})
@@ -180,7 +181,7 @@ TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied
                                              { functions.multiply(&task, 1, scratchA.data(), scratchB.data()); });
     }
     ThreadPool pool(1);
-    GemmContext context(pool);
+    GemmContext context(pool, BestKernels());
     CheckEpilogue<TypeParam>({5, 3, 0}, false, false, 0.5,
                              [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
 }
@@ -188,7 +189,7 @@ TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied
 TYPED_TEST(GemmContextTest, NothingToSumUp)
 {
     ThreadPool pool(2);
-    GemmContext context(pool);
+    GemmContext context(pool, BestKernels());
     Product<TypeParam> scaled({5, 3, 0}, false, false, 1, TypeParam(0.5));
     context.Multiply(scaled.task);
     scaled.Check();
@@ -206,7 +207,7 @@ TYPED_TEST(GemmContextTest, ResultDoesNotDependOnTheThreads)
 {
     Product<TypeParam> one({193, 101, 641}, false, true, 1, 0);
     ThreadPool pool(4);
-    GemmContext context(pool);
+    GemmContext context(pool, BestKernels());
     context.ForceEngine(GemmEngine::Own);
     context.Multiply(one.task);
     for (int repeat = 0; repeat < 20; ++repeat)
@@ -222,7 +223,7 @@ TYPED_TEST(GemmContextTest, ResultDoesNotDependOnTheThreads)
 TEST(GemmContext, TellsOfEachShapeOnce)
 {
     ThreadPool pool(1);
-    GemmContext context(pool);
+    GemmContext context(pool, BestKernels());
     context.ForceEngine(GemmEngine::Own);
     std::vector<std::string> lines;
     context.TraceTo([&](const std::string& text) { lines.push_back(text); });

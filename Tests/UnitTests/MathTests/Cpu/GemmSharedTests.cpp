@@ -25,12 +25,12 @@ constexpr Shape c_largeShapes[] = {{2049, 70, 33}, {65, 2065, 40}, {70, 50, 2600
 
 TYPED_TEST(GemmSharedTest, EveryWidthMultipliesEveryShape)
 {
-    for (const GemmIsa& isa : EveryWidth())
+    for (const ProductKernels& kernels : EveryWidth())
         for (const int threads : {1, 3})
         {
-            SCOPED_TRACE(testing::Message() << isa.name << ", " << threads << " threads");
+            SCOPED_TRACE(testing::Message() << kernels.floats.tileRows << ", " << threads << " threads");
             ThreadPool pool(threads);
-            SharedGemm shared(pool, isa);
+            SharedGemm shared(pool, kernels);
             CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task) { shared.Multiply(task); });
         }
 }
@@ -38,7 +38,7 @@ TYPED_TEST(GemmSharedTest, EveryWidthMultipliesEveryShape)
 TYPED_TEST(GemmSharedTest, EachBitIsThatOfOneThread)
 {
     ThreadPool pool(4);
-    SharedGemm shared(pool, BestGemmIsa());
+    SharedGemm shared(pool, BestKernels());
     for (int repeat = 0; repeat < 2; ++repeat)
         CheckBitsOfOneThread<TypeParam>(c_largeShapes, [&](const GemmTask<TypeParam>& task) { shared.Multiply(task); });
 }
@@ -46,14 +46,14 @@ TYPED_TEST(GemmSharedTest, EachBitIsThatOfOneThread)
 TYPED_TEST(GemmSharedTest, EpilogueSeesEachElementOnceAfterTheLastSlab)
 {
     ThreadPool pool(4);
-    SharedGemm shared(pool, BestGemmIsa());
+    SharedGemm shared(pool, BestKernels());
     CheckBias<TypeParam>(c_largeShapes, [&](const GemmTask<TypeParam>& task) { shared.Multiply(task); });
 }
 
 TYPED_TEST(GemmSharedTest, EpilogueMayTakeThePlaceOfC)
 {
     ThreadPool pool(4);
-    SharedGemm shared(pool, BestGemmIsa());
+    SharedGemm shared(pool, BestKernels());
     for (const Shape& shape : c_largeShapes)
         for (const bool transB : {false, true})
             CheckEpilogue<TypeParam>(shape, false, transB, 0,

@@ -1,8 +1,5 @@
-// The loops over the update rules' formulas; one source compiled for each instruction set. Everything is in an unnamed
-// namespace: code for one instruction set must never be linked into another's.
-#pragma once
-
-#include "Math/Cpu/UpdateIsa.h"
+// The loops over the update rules' formulas.
+#include "Math/Cpu/Kernels/CompiledFor.h"
 
 namespace cntk
 {
@@ -172,9 +169,9 @@ struct UpdateLoops
             });
     }
 
-    static constexpr UpdateIsa<T> Table()
+    static constexpr UpdateKernels<T> Table()
     {
-        UpdateIsa<T> table{};
+        UpdateKernels<T> table{};
 #define CNTK_TABLE_ROW(name, count, multiplies)                                                                        \
     table.update[size_t(UpdateFormula::name)] = &Update<name##UpdateRule, count>;                                      \
     if constexpr (multiplies)                                                                                          \
@@ -186,8 +183,12 @@ struct UpdateLoops
     }
 };
 
-constexpr UpdateIsa<float> c_floatUpdates = UpdateLoops<float>::Table();
-constexpr UpdateIsa<double> c_doubleUpdates = UpdateLoops<double>::Table();
-
 } // namespace
+
+template <>
+ForFloatAndDouble<UpdateKernels> MakeUpdateKernels<c_compiledFor>()
+{
+    return {UpdateLoops<float>::Table(), UpdateLoops<double>::Table()};
+}
+
 } // namespace cntk

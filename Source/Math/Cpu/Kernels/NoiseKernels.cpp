@@ -1,10 +1,7 @@
-// The loop over the formulas of noise; one source compiled for each instruction set, without fused multiply-adds, so
-// that all give the same bits. Everything is in an unnamed namespace: code for one instruction set must never be linked
-// into another's.
-#pragma once
-
-#include "Math/Cpu/NoiseIsa.h"
-#include "Math/Cpu/VectorMath.h"
+// The loop over the formulas of noise. It is compiled without fused multiply-adds, so that all instruction sets give
+// the same bits.
+#include "Math/Cpu/Kernels/CompiledFor.h"
+#include "Math/Cpu/Kernels/VectorMath.h"
 
 #ifndef CNTK_EMULATE_AVX512
 #include <immintrin.h>
@@ -16,13 +13,9 @@ namespace
 {
 
 #if defined(CNTK_EMULATE_AVX512)
-constexpr size_t c_noiseVector = 16; // the header of the instruction sets cannot be had
-#elif defined(__AVX512F__)
-constexpr size_t c_noiseVector = 64;
-#elif defined(__AVX2__)
-constexpr size_t c_noiseVector = 32;
+constexpr size_t c_noiseVector = 16; // the intrinsics' header cannot be included
 #else
-constexpr size_t c_noiseVector = 16;
+constexpr size_t c_noiseVector = c_registerBytes;
 #endif
 
 // Words in lanes of twice their length, which the processor multiplies in full; what is in their upper halves is of no
@@ -160,7 +153,12 @@ void DrawGroup(const NoiseDraw& draw, uint64_t group, T deviation, T* values)
     }
 }
 
-constexpr NoiseIsaSet c_noise = {&DrawGroup<float, uint32_t>, &DrawGroup<double, uint64_t>};
-
 } // namespace
+
+template <>
+ForFloatAndDouble<NoiseFunction> MakeNoiseKernels<c_compiledFor>()
+{
+    return {&DrawGroup<float, uint32_t>, &DrawGroup<double, uint64_t>};
+}
+
 } // namespace cntk

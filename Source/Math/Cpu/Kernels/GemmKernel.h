@@ -5,7 +5,7 @@
 // never be linked into another's.
 #pragma once
 
-#include "Math/Cpu/GemmColumn.h"
+#include "Math/Cpu/Kernels/GemmColumn.h"
 
 #include <cstddef>
 
@@ -347,13 +347,11 @@ struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
     }
 };
 
-// The table of one instruction set.
 template <size_t VectorBytes, size_t Columns>
-GemmIsa MakeGemmIsa(const char* name)
+ProductKernels MakeProducts()
 {
-    using Float = GemmKernel<float, VectorBytes, Columns>;
-    using Double = GemmKernel<double, VectorBytes, Columns>;
-    return {name, Float::Functions(), Double::Functions()};
+    return {GemmKernel<float, VectorBytes, Columns>::Functions(),
+            GemmKernel<double, VectorBytes, Columns>::Functions()};
 }
 
 } // namespace

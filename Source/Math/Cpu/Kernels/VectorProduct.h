@@ -2,8 +2,8 @@
 // VectorKernelTemplates.h.
 #pragma once
 
+#include "Math/Cpu/Kernels/VectorReduction.h"
 #include "Math/Cpu/VectorKernels.h"
-#include "Math/Cpu/VectorReductionTemplates.h"
 
 #include <cstdint>
 #include <cstring>

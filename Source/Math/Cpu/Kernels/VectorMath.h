@@ -2,9 +2,7 @@
 // over them into vector code. Accurate to 2 units in the last place over the whole range, infinities and denormals
 // included.
 //
-// Only the files VectorKernels<instruction set>.cpp and Noise<instruction set>.cpp may include this header. Everything
-// has internal linkage and nothing from the standard library is called: code compiled for one instruction set must not
-// be merged with that for another.
+// See CompiledFor.h for what may be used here.
 #pragma once
 
 #include <cstdint>

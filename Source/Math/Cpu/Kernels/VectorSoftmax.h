@@ -1,8 +1,8 @@
 // The softmax family as loops that compilers vectorise; a part of VectorKernelTemplates.h.
 #pragma once
 
+#include "Math/Cpu/Kernels/VectorReduction.h"
 #include "Math/Cpu/VectorKernels.h"
-#include "Math/Cpu/VectorReductionTemplates.h"
 
 namespace cntk::simd
 {

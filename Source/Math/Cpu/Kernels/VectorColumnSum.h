@@ -2,7 +2,7 @@
 // that packed panels of either would have to be transposed; a part of VectorKernelTemplates.h.
 #pragma once
 
-#include "Math/Cpu/VectorProductTemplates.h"
+#include "Math/Cpu/Kernels/VectorProduct.h"
 
 namespace cntk::simd
 {

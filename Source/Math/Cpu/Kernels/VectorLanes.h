@@ -2,6 +2,8 @@
 // has internal linkage (see VectorMath.h).
 #pragma once
 
+#include "Math/Cpu/Kernels/CompiledFor.h"
+
 #include <cstddef>
 
 // Loads and stores of a part of a register, which compilers do not make of loops.
@@ -15,13 +17,7 @@ namespace cntk::simd
 namespace
 {
 
-#if defined(__AVX512F__)
-constexpr size_t c_vectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr size_t c_vectorBytes = 32;
-#else
-constexpr size_t c_vectorBytes = 16;
-#endif
+constexpr size_t c_vectorBytes = c_registerBytes;
 template <class T>
 constexpr size_t c_vectorLength = c_vectorBytes / sizeof(T);
 

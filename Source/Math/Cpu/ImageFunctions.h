@@ -1,4 +1,4 @@
-// The inner loops of convolution and pooling as compiled for each instruction set: one table of functions each.
+// The inner loops of convolution and pooling.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ struct PoolPlanes
 };
 
 template <class T>
-struct ImageIsa
+struct ImageFunctions
 {
     // Maps of a panel, for a convolution with so many.
     size_t (*panelMaps)(size_t maps);
@@ -69,24 +69,5 @@ struct ImageIsa
     // to[j*toStride + i] = from[i*fromStride + j], rows x columns of from.
     void (*transpose)(const T* from, size_t fromStride, size_t rows, size_t columns, T* to, size_t toStride);
 };
-
-struct ImageIsaSet
-{
-    const ImageIsa<float>* floats;
-    const ImageIsa<double>* doubles;
-
-    template <class T>
-    const ImageIsa<T>& Of() const
-    {
-        if constexpr (sizeof(T) == sizeof(float))
-            return *floats;
-        else
-            return *doubles;
-    }
-};
-
-ImageIsaSet ImageBaseline();
-ImageIsaSet ImageAvx2();
-ImageIsaSet ImageAvx512();
 
 } // namespace cntk

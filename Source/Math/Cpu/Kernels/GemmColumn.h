@@ -3,7 +3,7 @@
 // everything is in an unnamed namespace.
 #pragma once
 
-#include "Math/Cpu/GemmAhead.h"
+#include "Math/Cpu/Kernels/GemmAhead.h"
 
 #include <cstddef>
 

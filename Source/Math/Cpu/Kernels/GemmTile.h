@@ -2,7 +2,7 @@
 // each instruction set; everything is in an unnamed namespace.
 #pragma once
 
-#include "Math/Cpu/GemmPanels.h"
+#include "Math/Cpu/Kernels/GemmPanels.h"
 
 #include <cstddef>
 

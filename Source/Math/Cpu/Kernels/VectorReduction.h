@@ -1,9 +1,9 @@
 // Reductions and sums of columns as loops that compilers vectorise; a part of VectorKernelTemplates.h.
 #pragma once
 
+#include "Math/Cpu/Kernels/VectorLanes.h"
+#include "Math/Cpu/Kernels/VectorMath.h"
 #include "Math/Cpu/VectorKernels.h"
-#include "Math/Cpu/VectorLanes.h"
-#include "Math/Cpu/VectorMath.h"
 
 #include <cstddef>
 

@@ -1,9 +1,9 @@
 // Known chains of element-wise operations, each as one loop; a part of VectorKernelTemplates.h.
 #pragma once
 
-#include "Math/Cpu/VectorElementwiseTemplates.h"
+#include "Math/Cpu/Kernels/VectorElementwise.h"
+#include "Math/Cpu/Kernels/VectorLanes.h"
 #include "Math/Cpu/VectorKernels.h"
-#include "Math/Cpu/VectorLanes.h"
 #include "Math/KnownChains.h"
 
 #include <utility>

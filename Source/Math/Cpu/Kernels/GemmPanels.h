@@ -3,8 +3,8 @@
 // for each instruction set; everything is in an unnamed namespace.
 #pragma once
 
-#include "Math/Cpu/GemmIsa.h"
-#include "Math/Cpu/GemmTranspose.h"
+#include "Math/Cpu/CpuKernelTable.h"
+#include "Math/Cpu/Kernels/GemmTranspose.h"
 
 #include <cstddef>
 #include <cstring>

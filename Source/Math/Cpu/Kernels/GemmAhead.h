@@ -1,7 +1,7 @@
 // What a product asks memory for before it is needed: the next panels of its operands.
 #pragma once
 
-#include "Math/Cpu/GemmTile.h"
+#include "Math/Cpu/Kernels/GemmTile.h"
 
 #include <cstddef>
 

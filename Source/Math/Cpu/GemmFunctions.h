@@ -1,4 +1,4 @@
-// The project's own product as compiled for each instruction set: one table of functions each.
+// The functions of the project's own matrix product.
 #pragma once
 
 #include <cstddef>
@@ -94,27 +94,5 @@ struct GemmFunctions
     size_t scratchA; // elements that multiply needs
     size_t scratchB;
 };
-
-struct GemmIsa
-{
-    const char* name; // "AVX2"
-    GemmFunctions<float> floats;
-    GemmFunctions<double> doubles;
-
-    template <class T>
-    const GemmFunctions<T>& Of() const
-    {
-        if constexpr (sizeof(T) == sizeof(float))
-            return floats;
-        else
-            return doubles;
-    }
-};
-
-const GemmIsa& GemmBaseline();
-const GemmIsa& GemmAvx2();
-const GemmIsa& GemmAvx512();
-// The best one that this processor runs.
-const GemmIsa& BestGemmIsa();
 
 } // namespace cntk

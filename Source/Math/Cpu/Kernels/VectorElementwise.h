@@ -1,9 +1,9 @@
 // Loops over the element-wise formulas, one operation each; a part of VectorKernelTemplates.h.
 #pragma once
 
+#include "Math/Cpu/Kernels/VectorLanes.h"
+#include "Math/Cpu/Kernels/VectorMath.h"
 #include "Math/Cpu/VectorKernels.h"
-#include "Math/Cpu/VectorLanes.h"
-#include "Math/Cpu/VectorMath.h"
 
 namespace cntk::simd
 {

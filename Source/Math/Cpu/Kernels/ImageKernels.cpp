@@ -1,21 +1,211 @@
-// Convolution without unfolding, and the table of it and of pooling; one source compiled for each instruction set.
-// Everything is in an unnamed namespace: code for one instruction set must never be linked into another's.
+// The inner loops of convolution and pooling.
 //
-// With the channels fastest, the elements that a window sees along axis A lie next to each other, so a convolution is a
-// product of matrices whose right operand is the image itself, read through overlapping columns: a tile of some
-// vectors of maps times some pixels stays in registers while the kernel is walked.
-#pragma once
+// Convolution: with the channels fastest, the elements that a window sees along axis A are contiguous. A convolution is
+// then a product of matrices whose right operand is the image itself, read through overlapping columns: a tile of some
+// vectors of maps times some pixels stays in registers while the loop walks along the kernel.
+#include "Math/Cpu/Kernels/CompiledFor.h"
 
-#include "Math/Cpu/ImageIsa.h"
-#include "Math/Cpu/ImagePoolTemplates.h"
-#include "Math/Cpu/ImageVectors.h"
-
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace cntk
 {
 namespace
 {
+
+template <class T, size_t VectorBytes>
+struct ImageVectors
+{
+    using Vector __attribute__((vector_size(VectorBytes))) = T;
+    using Integer = std::conditional_t<sizeof(T) == 4, int, long long>;
+    using Mask __attribute__((vector_size(VectorBytes))) = Integer;
+    static constexpr size_t c_lanes = VectorBytes / sizeof(T);
+
+    static Vector Load(const T* from)
+    {
+        Vector vector;
+        std::memcpy(&vector, from, sizeof vector);
+        return vector;
+    }
+    static void Store(T* to, Vector vector) { std::memcpy(to, &vector, sizeof vector); }
+    static size_t Least(size_t a, size_t b) { return a < b ? a : b; }
+    // What is in a where the mask is set, else 0.
+    static Vector Where(Mask mask, Vector a)
+    {
+        Mask bits;
+        std::memcpy(&bits, &a, sizeof bits);
+        bits &= mask;
+        std::memcpy(&a, &bits, sizeof bits);
+        return a;
+    }
+    static Vector Greater(Vector a, Vector b)
+    {
+        const Mask mask = a > b;
+        Mask first;
+        Mask second;
+        std::memcpy(&first, &a, sizeof first);
+        std::memcpy(&second, &b, sizeof second);
+        first = (first & mask) | (second & ~mask);
+        std::memcpy(&a, &first, sizeof first);
+        return a;
+    }
+};
+
+template <class T, size_t VectorBytes>
+struct PoolLoops : ImageVectors<T, VectorBytes>
+{
+    using Base = ImageVectors<T, VectorBytes>;
+    using Base::c_lanes;
+    using Base::Greater;
+    using Base::Load;
+    using Base::Store;
+    using Base::Where;
+    using typename Base::Vector;
+
+    // The part of window w that lies inside the input.
+    struct Extent
+    {
+        size_t first;
+        size_t count;
+    };
+    static Extent ExtentOf(const typename PoolPlanes<T>::Axis& axis, size_t window)
+    {
+        const ptrdiff_t begin = axis.start + ptrdiff_t(window * axis.stride);
+        const ptrdiff_t end = begin + ptrdiff_t(axis.kernel);
+        const ptrdiff_t first = begin < 0 ? 0 : begin;
+        const ptrdiff_t last = end > ptrdiff_t(axis.input) ? ptrdiff_t(axis.input) : end;
+        return {size_t(first), last > first ? size_t(last - first) : 0};
+    }
+
+    // Calls body(cell of the input where the window begins, element of the output, extents) for each window of a plane.
+    template <class Body>
+    static void ForEachWindow(const PoolPlanes<T>& t, Body&& body)
+    {
+        for (size_t b = 0; b < t.b.windows; ++b)
+        {
+            const Extent alongB = ExtentOf(t.b, b);
+            for (size_t a = 0; a < t.a.windows; ++a)
+            {
+                const Extent alongA = ExtentOf(t.a, a);
+                body((alongA.first + alongB.first * t.a.input) * t.inner, (a + b * t.a.windows) * t.inner, alongA.count,
+                     alongB.count);
+            }
+        }
+    }
+
+    static void Pool(const PoolPlanes<T>& t)
+    {
+        const size_t inputs = t.inner * t.a.input * t.b.input;
+        const size_t outputs = t.inner * t.a.windows * t.b.windows;
+        const size_t line = t.inner * t.a.input;
+        for (size_t plane = 0; plane < t.planes; ++plane)
+        {
+            const T* input = t.input + plane * inputs;
+            T* output = t.output + plane * outputs;
+            ForEachWindow(t,
+                          [&](size_t from, size_t to, size_t countA, size_t countB)
+                          {
+                              const size_t cells = countA * countB;
+                              const T factor = cells > 0 ? T(1) / T(cells) : T(0);
+                              size_t i = 0;
+                              for (; i + c_lanes <= t.inner; i += c_lanes)
+                              {
+                                  const T* x = input + from + i;
+                                  Vector value = {};
+                                  if (cells > 0)
+                                      value = Load(x);
+                                  for (size_t b = 0; b < countB; ++b, x += line)
+                                      for (size_t a = b == 0 ? 1 : 0; a < countA; ++a)
+                                      {
+                                          const Vector other = Load(x + a * t.inner);
+                                          value = t.average ? value + other : Greater(other, value);
+                                      }
+                                  Store(output + to + i, t.average ? value * factor : value);
+                              }
+                              for (; i < t.inner; ++i)
+                              {
+                                  const T* x = input + from + i;
+                                  T value = cells > 0 ? x[0] : T(0);
+                                  for (size_t b = 0; b < countB; ++b, x += line)
+                                      for (size_t a = b == 0 ? 1 : 0; a < countA; ++a)
+                                      {
+                                          const T other = x[a * t.inner];
+                                          value = t.average ? value + other : other > value ? other : value;
+                                      }
+                                  output[to + i] = t.average ? value * factor : value;
+                              }
+                          });
+        }
+    }
+
+    template <bool Average, bool Add>
+    static void PoolGradientOfPlane(const PoolPlanes<T>& t, const T* input, const T* output, const T* gradient,
+                                    T* inputGradient)
+    {
+        const size_t line = t.inner * t.a.input;
+        ForEachWindow(t,
+                      [&](size_t from, size_t to, size_t countA, size_t countB)
+                      {
+                          const size_t cells = countA * countB;
+                          const T factor = cells > 0 ? T(1) / T(cells) : T(0);
+                          size_t i = 0;
+                          for (; i + c_lanes <= t.inner; i += c_lanes)
+                          {
+                              Vector g = Load(gradient + to + i);
+                              if (Average)
+                                  g *= factor;
+                              const Vector value = Load(output + to + i);
+                              size_t at = from + i;
+                              for (size_t b = 0; b < countB; ++b, at += line)
+                                  for (size_t a = 0; a < countA; ++a)
+                                  {
+                                      T* target = inputGradient + at + a * t.inner;
+                                      Vector part = g;
+                                      if (!Average)
+                                          part = Where(Load(input + at + a * t.inner) == value, g);
+                                      Store(target, Add ? Load(target) + part : part);
+                                  }
+                          }
+                          for (; i < t.inner; ++i)
+                          {
+                              const T g = Average ? gradient[to + i] * factor : gradient[to + i];
+                              const T value = output[to + i];
+                              size_t at = from + i;
+                              for (size_t b = 0; b < countB; ++b, at += line)
+                                  for (size_t a = 0; a < countA; ++a)
+                                  {
+                                      T& target = inputGradient[at + a * t.inner];
+                                      const T part = Average || input[at + a * t.inner] == value ? g : T(0);
+                                      target = Add ? target + part : part;
+                                  }
+                          }
+                      });
+    }
+
+    // Each element of the input is in exactly one window.
+    static bool Tiles(const typename PoolPlanes<T>::Axis& axis)
+    {
+        return axis.start == 0 && axis.kernel == axis.stride && axis.windows * axis.stride == axis.input;
+    }
+
+    static void PoolGradient(const PoolPlanes<T>& t)
+    {
+        const size_t inputs = t.inner * t.a.input * t.b.input;
+        const size_t outputs = t.inner * t.a.windows * t.b.windows;
+        const bool isSet = !t.accumulate && Tiles(t.a) && Tiles(t.b);
+        for (size_t plane = 0; plane < t.planes; ++plane)
+        {
+            T* target = t.inputGradient + plane * inputs;
+            if (!isSet && !t.accumulate)
+                std::memset(target, 0, inputs * sizeof(T));
+            const auto run = t.average ? (isSet ? &PoolGradientOfPlane<true, false> : &PoolGradientOfPlane<true, true>)
+                             : isSet   ? &PoolGradientOfPlane<false, false>
+                                       : &PoolGradientOfPlane<false, true>;
+            run(t, t.input + plane * inputs, t.output + plane * outputs, t.gradient + plane * outputs, target);
+        }
+    }
+};
 
 template <class T, size_t VectorBytes, size_t Accumulators>
 struct ImageLoops : ImageVectors<T, VectorBytes>
@@ -284,7 +474,7 @@ struct ImageLoops : ImageVectors<T, VectorBytes>
                 to[j * toStride + i] = from[i * fromStride + j];
     }
 
-    static constexpr ImageIsa<T> Table()
+    static constexpr ImageFunctions<T> Table()
     {
         return {&PanelMaps,
                 &Convolve,
@@ -295,5 +485,16 @@ struct ImageLoops : ImageVectors<T, VectorBytes>
     }
 };
 
+// The number of accumulators is what fits into registers beside the operands.
+constexpr size_t c_accumulators = c_registerBytes == 64 ? 28 : 12;
+
 } // namespace
+
+template <>
+ForFloatAndDouble<ImageFunctions> MakeImageKernels<c_compiledFor>()
+{
+    return {ImageLoops<float, c_registerBytes, c_accumulators>::Table(),
+            ImageLoops<double, c_registerBytes, c_accumulators>::Table()};
+}
+
 } // namespace cntk

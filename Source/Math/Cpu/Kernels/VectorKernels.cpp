@@ -1,14 +1,11 @@
-// The inner loops, written as plain loops that compilers vectorise. Included once for each instruction set; see
-// VectorMath.h for what may be used here.
-#pragma once
-
-#include "Math/Cpu/VectorChainTemplates.h"
-#include "Math/Cpu/VectorColumnSumTemplates.h"
-#include "Math/Cpu/VectorElementwiseTemplates.h"
-#include "Math/Cpu/VectorKernels.h"
-#include "Math/Cpu/VectorProductTemplates.h"
-#include "Math/Cpu/VectorReductionTemplates.h"
-#include "Math/Cpu/VectorSoftmaxTemplates.h"
+// The vector kernels of this instruction set, written as plain loops that compilers vectorise.
+#include "Math/Cpu/Kernels/CompiledFor.h"
+#include "Math/Cpu/Kernels/VectorChain.h"
+#include "Math/Cpu/Kernels/VectorColumnSum.h"
+#include "Math/Cpu/Kernels/VectorElementwise.h"
+#include "Math/Cpu/Kernels/VectorProduct.h"
+#include "Math/Cpu/Kernels/VectorReduction.h"
+#include "Math/Cpu/Kernels/VectorSoftmax.h"
 
 namespace cntk::simd
 {
@@ -107,8 +104,16 @@ constexpr VectorKernels<T> MakeKernels()
     return kernels;
 }
 
-constexpr VectorKernels<float> c_floatKernels = MakeKernels<float>();
-constexpr VectorKernels<double> c_doubleKernels = MakeKernels<double>();
-
 } // namespace
 } // namespace cntk::simd
+
+namespace cntk
+{
+
+template <>
+ForFloatAndDouble<VectorKernels> MakeVectorKernels<c_compiledFor>()
+{
+    return {simd::MakeKernels<float>(), simd::MakeKernels<double>()};
+}
+
+} // namespace cntk

@@ -1,8 +1,7 @@
-// The inner loops of update rules as compiled for each instruction set: one table of functions each.
+// The inner loops of update rules and of the noise that they may add.
 #pragma once
 
-#include "Math/Cpu/NoiseIsa.h"
-#include "Math/Cpu/VectorKernels.h"
+#include "Math/NoiseFormulas.h"
 #include "Math/UpdateFormulas.h"
 
 #include <cstddef>
@@ -10,7 +9,11 @@
 namespace cntk
 {
 
-// A stretch of elements that lie side by side in every matrix.
+// Draws the noise of a group of elements. `values` has c_noiseGroup<T> elements and is aligned to 64 bytes.
+template <class T>
+using NoiseFunction = void (*)(const NoiseDraw& draw, uint64_t group, T deviation, T* values);
+
+// Elements that are contiguous in every matrix.
 template <class T>
 struct UpdateLoop
 {
@@ -28,7 +31,7 @@ struct UpdateLoop
 };
 
 template <class T>
-struct UpdateIsa
+struct UpdateKernels
 {
     // The whole update in one pass.
     void (*update[c_updateFormulas])(const UpdateLoop<T>& loop);
@@ -38,17 +41,5 @@ struct UpdateIsa
     // parameter -= rate * what direct left, and what happens to a parameter after every rule.
     void (*descend)(const UpdateLoop<T>& loop);
 };
-
-struct UpdateIsaSet
-{
-    const UpdateIsa<float>* floats;
-    const UpdateIsa<double>* doubles;
-};
-
-// The set must be one that the processor has.
-UpdateIsaSet UpdateIsaFor(InstructionSet set);
-UpdateIsaSet UpdateBaseline();
-UpdateIsaSet UpdateAvx2();
-UpdateIsaSet UpdateAvx512();
 
 } // namespace cntk

@@ -2,7 +2,7 @@
 // then still in the cache, and a pass over memory is saved.
 #pragma once
 
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 #include "Math/SampledProducts.h"
 
 namespace cntk

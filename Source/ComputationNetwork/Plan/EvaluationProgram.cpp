@@ -1,7 +1,7 @@
 // Flattens a plan: the calls of the forward pass, and those of the backward pass in their order.
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
 
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -2,7 +2,7 @@
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/ElementwiseRunner.h"
 #include "Math/Cpu/Threads.h"
-#include "Math/DataStretches.h"
+#include "Math/Matrix.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 namespace cntk
 {
 
-CpuKernels::CpuKernels(ThreadPool& pool, const CpuKernelTable& kernels)
-    : m_pool(pool), m_kernels(kernels), m_gemm(pool, kernels.products), m_prepacked(pool, kernels.products),
+CpuKernels::CpuKernels(ThreadPool& pool, const CpuKernelTable& kernels, MatrixEngine engine)
+    : m_pool(pool), m_kernels(kernels), m_gemm(pool, kernels.products, engine), m_prepacked(pool, kernels.products),
       m_images(pool, kernels)
 {
 }

@@ -5,7 +5,7 @@
 #include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/PlanarConvolution.h"
 #include "Math/Cpu/ThreadPool.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 namespace cntk
 {

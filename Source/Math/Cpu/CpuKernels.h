@@ -9,6 +9,7 @@
 #include "Math/Cpu/UpdateBehind.h"
 #include "Math/Kernels.h"
 
+#include <tuple>
 #include <vector>
 
 namespace cntk
@@ -17,7 +18,7 @@ namespace cntk
 class CpuKernels final : public Kernels
 {
 public:
-    CpuKernels(ThreadPool& pool, const CpuKernelTable& kernels);
+    CpuKernels(ThreadPool& pool, const CpuKernelTable& kernels, MatrixEngine engine);
 
     const GemmContext& Products() const { return m_gemm; }
     GemmContext& Products() { return m_gemm; }
@@ -49,8 +50,6 @@ public:
                               const MatrixView& c) override;
     size_t PackedBytes(const Operand& a) override;
     void Pack(std::span<const MatrixView> parts, bool transposed, void* panels) override;
-    void PackAndMultiply(std::span<const MatrixView> parts, void* panels, const MatrixView& b,
-                         const MatrixView& c) override;
     void MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c, double alpha,
                         double beta) override;
     void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;
@@ -118,15 +117,6 @@ private:
         return m_kernels.vectors.Of<T>();
     }
 
-    template <class T>
-    std::vector<UpdateBehind<T>>& Updates()
-    {
-        if constexpr (sizeof(T) == sizeof(float))
-            return m_floatUpdates;
-        else
-            return m_doubleUpdates;
-    }
-
     // Calls body(kernels) with the inner loops of the element type.
     template <class Body>
     decltype(auto) Visit(DataType type, Body&& body) const
@@ -139,9 +129,14 @@ private:
     GemmContext m_gemm;
     GemmPrepacked m_prepacked;
     CpuImageKernels m_images;
-    // Of the products at hand.
-    std::vector<UpdateBehind<float>> m_floatUpdates;
-    std::vector<UpdateBehind<double>> m_doubleUpdates;
+    // The products of the current MultiplyAll, with their updates of parameters.
+    template <class T>
+    struct ProductBatch
+    {
+        std::vector<GemmTask<T>> tasks;
+        std::vector<UpdateBehind<T>> updates;
+    };
+    std::tuple<ProductBatch<float>, ProductBatch<double>> m_batches;
 };
 
 } // namespace cntk

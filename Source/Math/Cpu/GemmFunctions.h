@@ -6,18 +6,18 @@
 namespace cntk
 {
 
-// What is done to each block of C when no step is added to it any more, while it is in the cache. Others derive from
-// it.
+// Changes each block of C after the last step has been added to it, while it is in the cache. Derived types hold what
+// `apply` needs.
 template <class T>
 struct GemmEpilogue
 {
-    // firstRow, firstColumn: of the block in the whole product's C.
+    // firstRow, firstColumn: where the block begins in the whole product's C.
     void (*apply)(const GemmEpilogue& self, T* block, size_t stride, size_t firstRow, size_t firstColumn, size_t rows,
                   size_t columns) = nullptr;
-    // Matrices of C's size that it reads at the block's place, which is then asked for ahead: both or none (null).
+    // Matrices of C's size that it reads at the block's place, which is prefetched. Both or none (null).
     const T* beside[2] = {};
     size_t besideStride = 0;
-    bool replacesC = false; // with such matrices: nobody else reads C, which may be written elsewhere
+    bool replacesC = false; // with such matrices: nobody else reads C, which need not be written to memory
 };
 
 // c = beta*c + alpha*op(a)*op(b), column-major; c is m x n, op(a) m x k.
@@ -42,7 +42,7 @@ struct GemmTask
     size_t firstColumn = 0;
 };
 
-// Of the task's C some rows and columns.
+// Returns the product that computes some rows and columns of the task's C.
 template <class T>
 GemmTask<T> PartOf(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns)
 {
@@ -57,7 +57,7 @@ GemmTask<T> PartOf(const GemmTask<T>& task, size_t row, size_t rows, size_t colu
     return part;
 }
 
-// Whether b is packed for one as for the other.
+// True if b is packed once for both.
 template <class T>
 bool HaveOneB(const GemmTask<T>& x, const GemmTask<T>& y)
 {
@@ -65,32 +65,28 @@ bool HaveOneB(const GemmTask<T>& x, const GemmTask<T>& y)
            x.transA == y.transA;
 }
 
-// The functions of one instruction set for one element type.
+// The functions of one instruction set for one element type. A panel holds the rows of op(a), or the columns of op(b),
+// of one register tile.
 template <class T>
 struct GemmFunctions
 {
-    // Whole products on the calling thread, which have the same op(b), m and transA, with their epilogues.
+    // Computes whole products with their epilogues on the calling thread. They have the same op(b), m and transA.
     void (*multiply)(const GemmTask<T>* tasks, size_t count, T* scratchA, T* scratchB);
-    // Parts of a product that threads share: panels of some rows of op(a) or columns of op(b) for the steps
-    // [step, step+depth), and a tile of C of such panels, behind the last steps with its epilogue; packedB may be null
-    // where canTilesReadB.
+    // Pack some rows of op(a) or columns of op(b) for the steps [step, step + depth).
     void (*packA)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, T* to);
-    // Of an a that is not transposed, and on the way those steps of the rows of c, which has one column; or of a panel
-    // that is there already. b is not transposed, and there is no epilogue.
-    void (*packAndMultiply)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, T* to);
-    void (*multiplyPanel)(const GemmTask<T>& task, size_t row, size_t rows, size_t step, size_t depth, const T* panel);
     void (*packB)(const GemmTask<T>& task, size_t column, size_t columns, size_t step, size_t depth, T* to);
-    void (*tile)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns, size_t step,
-                 size_t depth, const T* packedA, const T* packedB);
-    // The same for columns that are read by the calling thread alone, whose scratchB holds what becomes of them.
+    // Multiplies at most tileRows packed rows by packed columns. The epilogue, if any, reads C alone.
+    void (*multiplyPanel)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns, size_t step,
+                          size_t depth, const T* packedA, const T* packedB);
+    // Multiplies packed rows by columns that the function packs into scratchB if it has to. After the last steps it
+    // applies the epilogue.
     void (*multiplyColumns)(const GemmTask<T>& task, size_t row, size_t rows, size_t column, size_t columns,
                             size_t step, size_t depth, const T* packedA, T* scratchB);
-    size_t (*depthEach)(size_t k);                  // steps that are packed at a time, and whose sums are added up
-    bool (*canTilesReadB)(const GemmTask<T>& task); // as it lies
-    bool keepsRows;  // whether scratchA stays in a second-level cache beside what passes by
-    size_t tileRows; // of the register tile; panels of A and B have so many rows and columns
+    size_t (*depthEach)(size_t k);             // steps that are packed at a time and whose sums are added up
+    bool (*canReadB)(const GemmTask<T>& task); // true if multiplyColumns does not pack b
+    size_t tileRows;                           // of the register tile
     size_t tileColumns;
-    size_t depth;    // most steps of a panel
+    size_t depth;    // largest number of steps of a panel
     size_t scratchA; // elements that multiply needs
     size_t scratchB;
 };

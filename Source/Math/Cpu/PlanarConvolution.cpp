@@ -1,6 +1,6 @@
-// Weights are packed once a call, each sample is brought into the form of the inner loops and computed at once. The
-// gradient of the input is a convolution of the output's gradient, spread out by the strides, with the kernels turned
-// around.
+// Weights are packed once for each call; each sample is then brought into the form of the inner loops and computed. The
+// gradient of the input is a convolution of the output's gradient, spread out by the strides, with the reversed
+// kernels.
 #include "Math/Cpu/PlanarConvolution.h"
 
 #include "Math/Cpu/Blocks.h"
@@ -13,7 +13,7 @@ namespace cntk
 namespace
 {
 
-// Multiply-adds below which another thread costs more than it brings.
+// Multiply-adds that are worth another thread.
 constexpr double c_workPerThread = 250e3;
 
 } // namespace
@@ -23,15 +23,27 @@ PlanarConvolution::PlanarConvolution(ThreadPool& pool, const CpuKernelTable& ker
 {
 }
 
-// Into how many tasks the samples are cut.
+// Returns the number of tasks that the samples are cut into.
 size_t PlanarConvolution::Tasks(const ConvolutionGeometry& geometry, size_t samples, size_t mostPerThread) const
 {
     const double work = double(samples) * double(geometry.OutputElements()) * double(geometry.KernelElements());
     const double threads = std::clamp(work / c_workPerThread, 1.0, double(m_pool.Threads()));
     size_t tasks = std::min(samples, threads < 2 ? 1 : size_t(threads) * mostPerThread);
     if (geometry.mostSamplesAtOnce > 0)
-        tasks = std::min(tasks, geometry.mostSamplesAtOnce); // each task has one sample in work at a time
+        tasks = std::min(tasks, geometry.mostSamplesAtOnce); // each task works on one sample at a time
     return std::max<size_t>(tasks, 1);
+}
+
+// Calls body(sample, the thread's memory) for each sample, in so many tasks.
+template <class Body>
+void PlanarConvolution::ForEachSample(size_t samples, size_t tasks, const Body& body)
+{
+    m_pool.Run(tasks,
+               [&](size_t task, size_t thread)
+               {
+                   for (size_t sample = samples * task / tasks; sample < samples * (task + 1) / tasks; ++sample)
+                       body(sample, m_memory[thread]);
+               });
 }
 
 template <class T>
@@ -68,23 +80,19 @@ void PlanarConvolution::Convolve(const ConvolutionGeometry& geometry, const Plan
     const size_t samples = input.columns;
     const size_t tasks = Tasks(geometry, samples, 4);
     ReserveThreads<T>(form.PaddedElements(), form.channelsFirst ? 0 : pixels * form.maps, 0);
-    m_pool.Run(tasks,
-               [&](size_t part, size_t thread)
-               {
-                   PlanarMemory& memory = m_memory[thread];
-                   for (size_t sample = samples * part / tasks; sample < samples * (part + 1) / tasks; ++sample)
-                   {
-                       T* target = output.As<T>() + sample * output.stride;
-                       DirectConvolution<T> one = task;
-                       one.image = PaddedImage(functions, form, input.As<T>() + sample * input.stride, memory);
-                       one.output = form.channelsFirst ? target : memory.pixels.Of<T>(pixels * form.maps);
-                       functions.convolve(one);
-                       if (!form.channelsFirst)
-                           functions.transpose(one.output, form.maps, pixels, form.maps, target, pixels);
-                       if (hasMore)
-                           ApplyInPlace<T>(activate, target, output.rows);
-                   }
-               });
+    ForEachSample(samples, tasks,
+                  [&](size_t sample, PlanarMemory& memory)
+                  {
+                      T* target = output.As<T>() + sample * output.stride;
+                      DirectConvolution<T> one = task;
+                      one.image = PaddedImage(functions, form, input.As<T>() + sample * input.stride, memory);
+                      one.output = form.channelsFirst ? target : memory.pixels.Of<T>(pixels * form.maps);
+                      functions.convolve(one);
+                      if (!form.channelsFirst)
+                          functions.transpose(one.output, form.maps, pixels, form.maps, target, pixels);
+                      if (hasMore)
+                          ApplyInPlace<T>(activate, target, output.rows);
+                  });
 }
 
 template <class T>
@@ -111,25 +119,21 @@ void PlanarConvolution::InputGradient(const ConvolutionGeometry& geometry, const
     ReserveThreads<T>(task.lineA * (form.b.input + form.b.kernel - 1) * form.maps,
                       form.channelsFirst ? 0 : std::max(inputElements, form.OutputPixels() * form.maps),
                       beta == T(0) ? 0 : inputElements);
-    m_pool.Run(tasks,
-               [&](size_t part, size_t thread)
-               {
-                   PlanarMemory& memory = m_memory[thread];
-                   for (size_t sample = samples * part / tasks; sample < samples * (part + 1) / tasks; ++sample)
-                   {
-                       T* target = inputGradient.As<T>() + sample * inputGradient.stride;
-                       DirectConvolution<T> one = task;
-                       one.image = SpreadGradient(functions, form, gradient.As<T>() + sample * gradient.stride, memory);
-                       one.output = form.channelsFirst ? target : memory.pixels.Of<T>(pixels * form.channels);
-                       functions.convolve(one);
-                       if (form.channelsFirst)
-                           continue;
-                       T* planes = beta == T(0) ? target : memory.planes.Of<T>(pixels * form.channels);
-                       functions.transpose(one.output, form.channels, pixels, form.channels, planes, pixels);
-                       if (planes != target)
-                           m_kernels.vectors.Of<T>().addScaled(T(1), planes, target, inputGradient.rows);
-                   }
-               });
+    ForEachSample(samples, tasks,
+                  [&](size_t sample, PlanarMemory& memory)
+                  {
+                      T* target = inputGradient.As<T>() + sample * inputGradient.stride;
+                      DirectConvolution<T> one = task;
+                      one.image = SpreadGradient(functions, form, gradient.As<T>() + sample * gradient.stride, memory);
+                      one.output = form.channelsFirst ? target : memory.pixels.Of<T>(pixels * form.channels);
+                      functions.convolve(one);
+                      if (form.channelsFirst)
+                          return;
+                      T* planes = beta == T(0) ? target : memory.planes.Of<T>(pixels * form.channels);
+                      functions.transpose(one.output, form.channels, pixels, form.channels, planes, pixels);
+                      if (planes != target)
+                          m_kernels.vectors.Of<T>().addScaled(T(1), planes, target, inputGradient.rows);
+                  });
 }
 
 template <class T>

@@ -6,7 +6,7 @@
 #include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/PlanarForm.h"
 #include "Math/Cpu/ThreadPool.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <cstddef>
 #include <vector>
@@ -32,7 +32,9 @@ public:
 
 private:
     size_t Tasks(const ConvolutionGeometry& geometry, size_t samples, size_t mostPerThread) const;
-    // Memory for each thread before the threads start: a job must not fail.
+    template <class Body>
+    void ForEachSample(size_t samples, size_t tasks, const Body& body);
+    // Allocates memory for each thread before the threads start, since a job must not fail.
     template <class T>
     void ReserveThreads(size_t imageElements, size_t pixelElements, size_t planeElements);
 

@@ -3,7 +3,7 @@
 
 #include "Math/Cpu/AlignedMemory.h"
 #include "Math/Cpu/ImageFunctions.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <cstddef>
 #include <optional>
@@ -29,7 +29,7 @@ struct PlanarForm
     // Elements of the input that the windows cover, padding included.
     static size_t Covered(const WindowAxis& axis) { return (axis.windows - 1) * axis.stride + axis.kernel; }
     bool IsPadded() const { return a.start != 0 || b.start != 0 || Covered(a) > a.input || Covered(b) > b.input; }
-    // Of an image with its padding; 0 where it is taken as it is.
+    // Elements of an image with its padding; 0 if the image is used unchanged.
     size_t PaddedElements() const { return channelsFirst && !IsPadded() ? 0 : Covered(a) * Covered(b) * channels; }
     // Where an element stands in the weights.
     size_t WeightIndex(size_t map, size_t channel, size_t ka, size_t kb) const

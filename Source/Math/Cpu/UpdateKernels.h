@@ -1,7 +1,6 @@
 // The inner loops of update rules and of the noise that they may add.
 #pragma once
 
-#include "Math/NoiseFormulas.h"
 #include "Math/UpdateFormulas.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Convolutions and poolings as cuDNN has them: images of samples, channels and two or three more axes.
 #pragma once
 
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <array>
 #include <optional>

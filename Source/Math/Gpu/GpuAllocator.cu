@@ -1,7 +1,7 @@
 // Sizes are few, so what one minibatch frees the next one finds.
 #include "Common/Error.h"
+#include "Math/Device.h"
 #include "Math/Gpu/GpuAllocator.h"
-#include "Math/OutOfMemory.h"
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Math/Gpu/GpuContext.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <functional>
 #include <memory>

@@ -4,7 +4,7 @@
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuDnn.h"
 #include "Math/Gpu/GpuWindowProducts.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 namespace cntk
 {

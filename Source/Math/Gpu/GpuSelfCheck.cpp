@@ -79,7 +79,7 @@ double ProductTolerance(GpuMatrixMath math)
 
 std::optional<GpuDisagreement> CheckGpu(Device& gpu, GpuMatrixMath math)
 {
-    const std::shared_ptr<Device> reference = MakeReferenceDevice();
+    const std::shared_ptr<Device> reference = MakeCpuDevice({.threads = 1});
     for (const SelfCheckCase& operation : SelfCheckCases())
         for (const DataType type : {DataType::Float32, DataType::Float64})
         {

@@ -6,7 +6,6 @@
 #include "Math/Operations.h"
 #include "Math/RepeatedWork.h"
 #include "Math/SampledProducts.h"
-#include "Math/TableLookup.h"
 #include "Math/UpdateRules.h"
 
 #include <limits>

@@ -1,7 +1,7 @@
 // Windows written out, and the products with them.
+#include "Math/Device.h"
 #include "Math/Gpu/GpuWindowProducts.h"
 #include "Math/Gpu/WindowFunctions.cuh"
-#include "Math/OutOfMemory.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuScalars.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 namespace cntk
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "Math/Gpu/DeviceFunctions.cuh"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <cstdint>
 

@@ -54,7 +54,7 @@ public:
             m_matrices[i].FromHost(elements);
         }
     }
-    // Of all operands but temporaries.
+    // The values of all operands except temporaries.
     std::vector<std::vector<double>> Values() const
     {
         std::vector<std::vector<double>> all;
@@ -165,7 +165,7 @@ TEST_P(KnownChainsTests, GiveTheSameBitsForNumbersThatAreNotOrdinary)
         }
 }
 
-// What has the columns of one time step is read and written there.
+// Operands with only the columns of one time step are read and written at the step's columns.
 TEST_P(KnownChainsTests, OneStepMayHaveMemoryOfItsOwn)
 {
     const auto [type, threads, set] = GetParam();

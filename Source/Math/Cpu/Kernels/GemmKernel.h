@@ -1,11 +1,8 @@
-// The project's own matrix product, one source compiled for each instruction
-// set: column-major, packed in panels as Goto's algorithm has it, with a path
-// that packs nothing for the small and skinny products of small networks.
-// Everything is in an unnamed namespace: code for one instruction set must
-// never be linked into another's.
+// The project's own matrix product for one instruction set: column-major, packed in panels as in Goto's algorithm, with
+// a path that packs little for the small and narrow products of small networks.
 #pragma once
 
-#include "Math/Cpu/Kernels/GemmColumn.h"
+#include "Math/Cpu/Kernels/GemmTile.h"
 
 #include <cstddef>
 
@@ -14,57 +11,70 @@ namespace cntk
 namespace
 {
 
-// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is
-// kept in registers.
+// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is kept in registers.
 template <class T, size_t VectorBytes, size_t Columns>
-struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
+struct GemmKernel : GemmTile<T, VectorBytes, Columns>
 {
-    using Base = GemmColumn<T, VectorBytes, Columns>;
-    using Base::c_blockColumns, Base::c_blockRows, Base::c_columns, Base::c_depth, Base::c_lanes, Base::c_lineElements,
+    using Base = GemmTile<T, VectorBytes, Columns>;
+    using Base::c_blockColumns, Base::c_blockRows, Base::c_columns, Base::c_depth, Base::c_lineElements,
         Base::c_mostRowsOnce, Base::c_rows, Base::c_scratchA, Base::c_scratchB;
-    using Base::EndBlock, Base::EndsPanels, Base::EvenWidth, Base::FetchB, Base::FetchesA, Base::FetchPanel,
-        Base::LinesOfA, Base::PackA, Base::PackB, Base::PackPanelOfB;
-    using typename Base::Panels;
+    using Base::EndBlock, Base::EndsPanels, Base::EvenWidth, Base::PackA, Base::PackB, Base::PackPanelOfA,
+        Base::PackPanelOfB;
+    using typename Base::LinesAhead, typename Base::Panels, typename Base::Prefetches;
 
-    // A panel of op(b): element (p, j) at data + p*row + j*column.
-    struct PlainB
+    // A panel of op(b): element (p, j) at data + p * row + j * column.
+    struct PanelOfB
     {
         const T* data;
         size_t row;
         size_t column;
+        bool isPacked;
     };
-    static PlainB At(const GemmTask<T>& g, size_t column, size_t step)
+    static PanelOfB InPlace(const GemmTask<T>& g, size_t column, size_t step)
     {
         if (g.transB)
-            return {g.b + column + step * g.ldb, g.ldb, 1};
-        return {g.b + column * g.ldb + step, 1, g.ldb};
+            return {g.b + column + step * g.ldb, g.ldb, 1, false};
+        return {g.b + column * g.ldb + step, 1, g.ldb, false};
     }
+    static PanelOfB Packed(const T* data) { return {data, c_columns, 1, true}; }
 
-    // How the inner loops get at B.
+    // How the inner loops read B.
     enum class SourceOfB
     {
-        Packed,   // all panels are packed before
-        OnTheWay, // each right before it is needed
-        Plain
+        Packed,   // all panels have been packed
+        OnDemand, // each is packed right before it is needed
+        InPlace
     };
 
-    // Panels of B up to which A is packed panel by panel, each where it is used first, as it is where it is transposed
-    // and B has a few; or some more of them that can be read as they lie.
+    // With so few panels of B, each panel of A is packed right before it is used, if at all; if A is transposed and B
+    // can be read in place, also with some more of them.
     static constexpr size_t c_mostUsesOfPlainA = VectorBytes == 64 ? 32 : 8;
     static constexpr size_t c_mostUsesOfTransposedA = 8;
     static constexpr size_t c_mostPanelsReadByPanelsOfA = VectorBytes == 64 ? 16 : 0;
 
-    // What becomes of columns whose beginnings are multiples of this apart: they share the same few places of a
-    // first-level cache.
-    static constexpr size_t c_clashingBytes = 4096;
+    // True if B need not be packed where each of its panels is used once. Columns that begin a multiple of 4096 bytes
+    // apart share a few places of the first-level cache.
+    static bool IsReadable(const GemmTask<T>& g)
+    {
+        constexpr size_t c_clashingBytes = 4096;
+        return !g.transB && g.ldb * sizeof(T) % c_clashingBytes != 0;
+    }
+    // The same for products that threads share. Measured with wide registers only.
+    static bool CanReadB(const GemmTask<T>& g) { return VectorBytes == 64 && IsReadable(g); }
 
-    // Whether B need not be packed where each of its panels passes by a block of A once.
-    static bool IsReadable(const GemmTask<T>& g) { return !g.transB && g.ldb * sizeof(T) % c_clashingBytes != 0; }
+    // aStride is c_rows for packed panels of A.
+    static void TileAt(const PanelOfB& b, size_t width, size_t depth, const T* a, size_t aStride, const GemmTask<T>& g,
+                       T beta, T* c, size_t ldc, size_t height, Prefetches* prefetches)
+    {
+        if (b.isPacked && aStride == c_rows)
+            Base::template TileOf<Panels::Packed>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c,
+                                                  ldc, height, prefetches);
+        else
+            Base::template TileOf<Panels::Plain>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c,
+                                                 ldc, height, prefetches);
+    }
 
-    // The same in tiles that threads share out; measured for wide registers alone.
-    static bool CanTilesReadB(const GemmTask<T>& g) { return VectorBytes == 64 && IsReadable(g); }
-
-    // The inner loops over a block of packed A. panelsB: all panels of B, or room for one.
+    // Multiplies a block of packed A. panelsB: all panels of B, or memory for one.
     template <bool Ends>
     static void Block(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                       size_t depth, const T* packedA, SourceOfB source, T* panelsB)
@@ -73,8 +83,8 @@ struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
         typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, rows, c_columns);
         const size_t tiles = (rows + c_rows - 1) / c_rows;
         const size_t panels = Base::PanelsOf(columns);
-        // What lies beside C will be read from its beginning the next time: that is then still in the cache. Of several
-        // blocks each goes forward, as the processor's prefetchers do.
+        // Backward, the first columns of the epilogue's matrices are still in the cache when they are read the next
+        // time. Several blocks go forward, as the processor's prefetchers do.
         const bool isBackward = Ends && rows == g.m && depth == g.k;
         for (size_t n = 0; n < panels; ++n)
         {
@@ -82,95 +92,62 @@ struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
             const size_t j = Base::BeginOfPanel(columns, panel);
             const size_t width = EvenWidth(columns - j);
             T* const packed = panelsB + (source == SourceOfB::Packed ? panel * c_columns * depth : 0);
-            if (source == SourceOfB::OnTheWay)
+            if (source == SourceOfB::OnDemand)
                 PackPanelOfB(g, column + j, width, step, depth, packed);
-            const PlainB b = source == SourceOfB::Plain ? At(g, column + j, step) : PlainB{packed, c_columns, 1};
+            const PanelOfB b = source == SourceOfB::InPlace ? InPlace(g, column + j, step) : Packed(packed);
             const size_t next =
                 n + 1 < panels ? Base::BeginOfPanel(columns, isBackward ? panel - 1 : panel + 1) : columns;
             for (size_t i = 0; i < rows; i += c_rows)
             {
-                const size_t height = Least(c_rows, rows - i);
-                const T* a = packedA + i * depth;
                 T* c = panelOfC.At(row + i, column + j, i, 0);
                 if (next < columns && source != SourceOfB::Packed && !g.transB)
-                    FetchB(g, column + next, EvenWidth(columns - next), step, depth, i / c_rows, tiles);
-                if (source != SourceOfB::Plain)
-                    Base::template TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, c_columns, 1, g.alpha, beta,
-                                                          c, panelOfC.Stride(), height, panelOfC.Beside());
-                else
-                    Base::template TileOf<Panels::Plain>(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha,
-                                                         beta, c, panelOfC.Stride(), height, panelOfC.Beside());
+                    PrefetchB(g, column + next, EvenWidth(columns - next), step, depth, i / c_rows, tiles);
+                TileAt(b, width, depth, packedA + i * depth, c_rows, g, beta, c, panelOfC.Stride(),
+                       Least(c_rows, rows - i), panelOfC.OfTile());
             }
             panelOfC.End(row, rows, column + j, width);
         }
     }
 
-    // The same with A as it lies: each panel of it is packed by the first tile
-    // that needs it.
+    // The same for an A that has not been packed: each panel of it is packed right before its tiles, or read in place
+    // for a single tile.
     template <bool Ends>
     static void BlockOfPlainA(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                               size_t depth, const T* packedB, T* panel)
     {
         const T beta = step == 0 ? g.beta : T(1);
         typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, c_rows, columns);
-        const size_t panels = (columns + c_columns - 1) / c_columns;
-        const bool fetches = FetchesA(g, panels);
-        // Where the next panel is packed on the way, the one behind that is asked for.
-        const bool packsNext = Base::c_packsOnTheWay && fetches && g.transA && packedB == nullptr && g.m > c_rows;
-        T* nextPanel = panel + c_rows * depth;
-        bool isThere = false;
+        const bool prefetchesA = PrefetchesA(g, (columns + c_columns - 1) / c_columns);
         for (size_t i = 0; i < rows; i += c_rows)
         {
             const size_t height = Least(c_rows, rows - i);
-            if (fetches)
-                panelOfC.AskFor(LinesOfA(g, row + i, packsNext ? 2 : 1, step, depth, columns));
-            // A whole register must not be read beyond the last rows.
-            bool isPacked = g.transA || height != c_rows;
-            if (isPacked && !isThere)
-                Base::PackPanelOfA(g, row + i, height, step, depth, !fetches, panel);
-            const size_t nextHeight = Least(c_rows, rows - i - height);
-            isThere = packsNext && nextHeight > 0 && Base::PanelAhead::CanPack(nextHeight, depth);
-            if (isThere)
-                panelOfC.Pack({g.a + (row + i + height) * g.lda + step, g.lda, nextHeight, depth, nextPanel, columns});
+            if (prefetchesA)
+                panelOfC.PrefetchNext(LinesOfNextPanel(g, row + i, step, depth, columns));
+            // In place, whole registers would be read beyond the last rows.
+            const bool isPacked = g.transA || height != c_rows || columns > c_columns;
+            if (isPacked)
+                PackPanelOfA(g, row + i, height, step, depth, panel);
+            const T* const a = isPacked ? panel : g.a + (row + i) + step * g.lda;
             for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
             {
                 width = EvenWidth(columns - j);
-                const PlainB b = packedB != nullptr ? PlainB{packedB + panelB, c_columns, 1} : At(g, column + j, step);
-                const T* a = isPacked ? panel : g.a + (row + i) + step * g.lda;
-                const size_t aStride = isPacked ? c_rows : g.lda;
+                const PanelOfB b = packedB != nullptr ? Packed(packedB + panelB) : InPlace(g, column + j, step);
                 T* c = panelOfC.At(row + i, column + j, 0, j);
-                if (isPacked && packedB != nullptr)
-                    Base::template TileOf<Panels::Packed>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha,
-                                                          beta, c, panelOfC.Stride(), height, panelOfC.Beside());
-                else if (isPacked || columns <= c_columns)
-                    Base::template TileOf<Panels::Plain>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha,
-                                                         beta, c, panelOfC.Stride(), height, panelOfC.Beside());
-                else
-                {
-                    Base::template TileOf<Panels::PlainKeepingA>(width, depth, a, aStride, b.data, b.row, b.column,
-                                                                 g.alpha, beta, c, panelOfC.Stride(), height,
-                                                                 panelOfC.Beside(), panel);
-                    isPacked = true;
-                }
+                TileAt(b, width, depth, a, isPacked ? c_rows : g.lda, g, beta, c, panelOfC.Stride(), height,
+                       panelOfC.OfTile());
             }
             panelOfC.End(row + i, height, column, columns);
-            if (isThere)
-            {
-                T* const multiplied = panel;
-                panel = nextPanel;
-                nextPanel = multiplied;
-            }
         }
     }
 
-    // Whether an epilogue that reads other matrices is to be given columns in one piece, all rows of them: where some
-    // rows of a column are no whole lines of the cache, but several whole columns are.
+    // True if an epilogue that reads other matrices is to be given whole columns: a few rows of a column are no whole
+    // lines of the cache, several whole columns are.
     static bool EndsWholeColumns(const GemmTask<T>& g)
     {
         return g.m == g.epilogue->besideStride && g.m % c_lineElements != 0 && g.m <= c_mostRowsOnce;
     }
 
-    // The inner loops for it: panels of columns one by one. A as it lies is packed by the tiles of the first.
+    // The same for whole columns, one panel of them after another.
     static void BlockOfWholeColumns(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth,
                                     const T* packedB, T* packedA)
     {
@@ -179,81 +156,49 @@ struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
         for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
         {
             width = EvenWidth(columns - j);
-            const PlainB b = packedB != nullptr ? PlainB{packedB + panelB, c_columns, 1} : At(g, column + j, step);
+            const PanelOfB b = packedB != nullptr ? Packed(packedB + panelB) : InPlace(g, column + j, step);
             for (size_t i = 0; i < g.m; i += c_rows)
             {
                 const size_t height = Least(c_rows, g.m - i);
-                T* const a = packedA + i * depth;
+                if (j == 0)
+                    PackPanelOfA(g, i, height, step, depth, packedA + i * depth);
                 T* c = panelOfC.At(i, column + j, i, 0);
-                const bool packs = j == 0 && !g.transA && height == c_rows;
-                if (j == 0 && !packs)
-                    PackA(g, i, height, step, depth, a);
-                if (packs)
-                    Base::template TileOf<Panels::PlainKeepingA>(width, depth, g.a + i + step * g.lda, g.lda, b.data,
-                                                                 b.row, b.column, g.alpha, beta, c, panelOfC.Stride(),
-                                                                 height, panelOfC.Beside(), a);
-                else if (packedB != nullptr)
-                    Base::template TileOf<Panels::Packed>(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha,
-                                                          beta, c, panelOfC.Stride(), height, panelOfC.Beside());
-                else
-                    Base::template TileOf<Panels::Plain>(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha,
-                                                         beta, c, panelOfC.Stride(), height, panelOfC.Beside());
+                TileAt(b, width, depth, packedA + i * depth, c_rows, g, beta, c, panelOfC.Stride(), height,
+                       panelOfC.OfTile());
             }
             panelOfC.End(0, g.m, column + j, width);
         }
     }
 
-    // A tile of C of packed panels of A and of B, where it is packed. Of packed ones a panel of A stays in the
-    // first-level cache, the tile's panels of B in the second.
-    template <bool Ends>
-    static void TileOfPacked(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
-                             size_t depth, const T* packedA, const T* packedB)
+    // Multiplies one packed panel of A by packed columns of B.
+    static void MultiplyPanel(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
+                              size_t depth, const T* packedA, const T* packedB)
     {
-        if (packedB == nullptr)
-            return Block<Ends>(g, row, rows, column, columns, step, depth, packedA, SourceOfB::Plain, nullptr);
         const T beta = step == 0 ? g.beta : T(1);
-        typename Base::template PanelOfC<Ends> panelOfC(g, step, depth, c_rows, columns);
-        for (size_t i = 0; i < rows; i += c_rows)
+        typename Base::template PanelOfC<false> panelOfC(g, step, depth, c_rows, columns);
+        for (size_t j = 0, width = 0; j < columns; j += width, packedB += c_columns * depth)
         {
-            const size_t height = Least(c_rows, rows - i);
-            for (size_t j = 0; j < columns; j += c_columns)
-            {
-                if (i + c_rows < rows)
-                    FetchPanel(packedA + (i + c_rows) * depth, c_rows * depth, j / c_columns,
-                               (columns + c_columns - 1) / c_columns);
-                T* c = panelOfC.At(row + i, column + j, 0, j);
-                Base::template TileOf<Panels::Packed>(Least(c_columns, columns - j), depth, packedA + i * depth, c_rows,
-                                                      packedB + j * depth, c_columns, 1, g.alpha, beta, c,
-                                                      panelOfC.Stride(), height, panelOfC.Beside());
-            }
-            panelOfC.End(row + i, height, column, columns);
+            width = EvenWidth(columns - j);
+            TileAt(Packed(packedB), width, depth, packedA, c_rows, g, beta, panelOfC.At(row, column + j, 0, 0),
+                   panelOfC.Stride(), rows, panelOfC.OfTile());
         }
+        EndBlock(g, row, rows, column, columns, step, depth);
     }
 
-    // Columns of C of packed panels of A, with op(b) as it is: packed into scratchB or read as it lies. All panels of A
-    // pass by each panel of B, which stays in the first-level cache, as they do in the second.
+    // Multiplies packed panels of A by columns of op(b), which are packed into scratchB or read in place. All panels of
+    // A, in the second-level cache, are used for one panel of B, in the first, after another.
     static void MultiplyColumns(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns,
                                 size_t step, size_t depth, const T* packedA, T* scratchB)
     {
-        const SourceOfB source = CanTilesReadB(g) ? SourceOfB::Plain
-                                 : g.transB       ? SourceOfB::Packed
-                                                  : SourceOfB::OnTheWay;
+        const SourceOfB source = CanReadB(g) ? SourceOfB::InPlace : g.transB ? SourceOfB::Packed : SourceOfB::OnDemand;
         if (source == SourceOfB::Packed)
-            PackB(g, column, columns, step, depth, true, scratchB);
+            PackB(g, column, columns, step, depth, scratchB);
         const auto block = EndsPanels(g, step, depth) ? &Block<true> : &Block<false>;
         block(g, row, rows, column, columns, step, depth, packedA, source, scratchB);
         EndBlock(g, row, rows, column, columns, step, depth);
     }
 
-    static void EndedTileOfPacked(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns,
-                                  size_t step, size_t depth, const T* packedA, const T* packedB)
-    {
-        const auto tile = EndsPanels(g, step, depth) ? &TileOfPacked<true> : &TileOfPacked<false>;
-        tile(g, row, rows, column, columns, step, depth, packedA, packedB);
-        EndBlock(g, row, rows, column, columns, step, depth);
-    }
-
-    // Steps that are packed at a time: as even as the depth allows, and in whole lines of the cache.
+    // Steps that are packed at a time: as even as the depth allows, and whole lines of the cache.
     static size_t DepthEach(size_t k)
     {
         const size_t passes = (k + c_depth - 1) / c_depth;
@@ -262,26 +207,26 @@ struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
         return ((k + passes - 1) / passes + c_lineElements - 1) / c_lineElements * c_lineElements;
     }
 
-    // Whole products of one op(b), and of as many rows each, on this thread: b is packed once for all. scratchA,
-    // scratchB: c_scratchA, c_scratchB elements, aligned to 64 bytes.
+    // Computes products of one op(b) and of one size, so that b is packed once for all. scratchA, scratchB: c_scratchA
+    // and c_scratchB elements, aligned to 64 bytes.
     static void Run(const GemmTask<T>* tasks, size_t count, T* scratchA, T* scratchB)
     {
         const GemmTask<T>& g = tasks[0];
-        // Packing pays when each packed value is used often enough.
+        // Packing pays if each packed value is used often enough.
         const bool isReadable = IsReadable(g);
         const bool isByPanels = g.transA && isReadable && g.n <= c_mostPanelsReadByPanelsOfA * c_columns;
         const bool packA = !isByPanels && g.n > (g.transA ? c_mostUsesOfTransposedA : c_mostUsesOfPlainA) * c_columns;
         const bool packB = !isByPanels && g.m > 8 * c_rows && g.n > c_columns;
-        // Panels of B that pass by once are packed right before, or not at all where they can be read as they lie.
-        // Transposed, packing several side by side reads whole lines of the cache.
+        // Panels of B that are used once are packed right before, or read in place. A transposed B is packed several
+        // panels at a time, which reads whole lines of the cache.
         const bool isOnce = packA && !g.transB && g.m <= c_mostRowsOnce;
-        const SourceOfB source = !packB || (isOnce && isReadable) ? SourceOfB::Plain
-                                 : isOnce                         ? SourceOfB::OnTheWay
+        const SourceOfB source = !packB || (isOnce && isReadable) ? SourceOfB::InPlace
+                                 : isOnce                         ? SourceOfB::OnDemand
                                                                   : SourceOfB::Packed;
         const size_t depthEach = DepthEach(g.k);
-        // All rows of few steps where that lets what an epilogue reads be read from one end to the other.
+        // All rows at once if the steps are few, so that the epilogue's matrices are read from one end to the other;
+        // also where panels of A are prefetched one after another.
         const bool isWhole = EndsPanels(g, 0, g.k) && g.m <= c_mostRowsOnce && g.m * depthEach <= c_blockRows * c_depth;
-        // All rows as well where the panels of A follow one another through them.
         const bool isInOne = isOnce || isWhole || (isByPanels && g.epilogue == nullptr);
         const size_t rowsEach = isInOne ? g.m : EvenRows(g.m);
         for (size_t column = 0; column < g.n; column += c_blockColumns)
@@ -291,7 +236,7 @@ struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
             {
                 const size_t depth = Least(depthEach, g.k - step);
                 if (source == SourceOfB::Packed)
-                    PackB(g, column, columns, step, depth, true, scratchB);
+                    PackB(g, column, columns, step, depth, scratchB);
                 for (const GemmTask<T>* task = tasks; task < tasks + count; ++task)
                 {
                     const T* packedB = source == SourceOfB::Packed ? scratchB : nullptr;
@@ -320,6 +265,13 @@ struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
         }
     }
 
+    static GemmFunctions<T> Functions()
+    {
+        return {&Run,      &PackA, &PackB,    &MultiplyPanel, &MultiplyColumns, &DepthEach,
+                &CanReadB, c_rows, c_columns, c_depth,        c_scratchA,       c_scratchB};
+    }
+
+private:
     // Rows that are packed at a time: blocks as even as panels allow.
     static size_t EvenRows(size_t m)
     {
@@ -327,23 +279,41 @@ struct GemmKernel : GemmColumn<T, VectorBytes, Columns>
         return ((m + blocks - 1) / blocks + c_rows - 1) / c_rows * c_rows;
     }
 
-    static GemmFunctions<T> Functions()
+    // Prefetches one of `parts` parts of the next panel of a B that is not transposed. Its columns are too short for
+    // the processor's prefetchers.
+    static void PrefetchB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, size_t part,
+                          size_t parts)
     {
-        return {&Run,
-                &PackA,
-                &Base::PackAndMultiply,
-                &Base::MultiplyPanel,
-                &Base::PackWholePanelsOfB,
-                &EndedTileOfPacked,
-                &MultiplyColumns,
-                &DepthEach,
-                &CanTilesReadB,
-                VectorBytes == 64,
-                c_rows,
-                c_columns,
-                c_depth,
-                c_scratchA,
-                c_scratchB};
+        for (size_t j = part; j < columns; j += parts)
+            for (size_t p = 0; p < depth + c_lineElements; p += c_lineElements)
+                __builtin_prefetch(g.b + (column + j) * g.ldb + step + Least(p, depth - 1), 0, 2);
+    }
+
+    // True if the next panel of A is prefetched during the tiles of one: A does not stay in the second-level cache, its
+    // lines are too far apart for the processor's prefetchers, and there are tiles enough.
+    static bool PrefetchesA(const GemmTask<T>& g, size_t panelsOfB)
+    {
+        constexpr size_t c_leastPanelsOfB = 6;
+        constexpr size_t c_secondLevelCache = 1 << 20;
+        return Base::c_prefetchesNext && panelsOfB >= c_leastPanelsOfB && g.m * g.k * sizeof(T) > c_secondLevelCache;
+    }
+
+    // The panel of A after the one at this row. It may be the first one of the next steps.
+    static LinesAhead LinesOfNextPanel(const GemmTask<T>& g, size_t row, size_t step, size_t depth, size_t portions)
+    {
+        row += c_rows;
+        if (row >= g.m)
+        {
+            row = 0;
+            step += depth;
+        }
+        if (step >= g.k)
+            return {};
+        const size_t rows = Least(c_rows, g.m - row);
+        const size_t steps = Least(depth, g.k - step);
+        if (g.transA)
+            return {g.a + row * g.lda + step, g.lda, rows, steps, portions};
+        return {g.a + row + step * g.lda, g.lda, steps, rows, portions};
     }
 };
 

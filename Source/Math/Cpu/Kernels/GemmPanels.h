@@ -1,15 +1,14 @@
-// Panels of the operands of a product: what the kernel's inner loop reads, a
-// register tile's rows or columns together, step by step. One source compiled
-// for each instruction set; everything is in an unnamed namespace.
+// Packs the operands of a matrix product into panels: blocks as high or wide as the tile of C that is kept in
+// registers, stored step by step in the order in which the inner loop reads them.
 #pragma once
 
 #include "Math/Cpu/CpuKernelTable.h"
-#include "Math/Cpu/Kernels/GemmTranspose.h"
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
-// Loads and stores of a part of a register, which the compiler's vectors do not have.
+// Loads and stores of a part of a register, which the compiler's vector types do not have.
 #if defined(__AVX512F__) && !defined(CNTK_EMULATE_AVX512)
 #define CNTK_GEMM_MASKS
 #include <immintrin.h>
@@ -20,19 +19,125 @@ namespace cntk
 namespace
 {
 
-// Of our own: a function template of the standard library compiled here could
-// be linked into baseline code.
+// std::min and std::max could be linked into baseline code.
 constexpr size_t Least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
-constexpr size_t Greatest(size_t a, size_t b)
-{
-    return a < b ? b : a;
-}
 
-// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is
-// kept in registers.
+// Transposes blocks of registers with the cheapest shuffles that processors have: first within parts of 16 bytes, then
+// whole parts.
+template <class T, size_t VectorBytes>
+struct GemmTranspose
+{
+    using Vector __attribute__((vector_size(VectorBytes))) = T;
+    static constexpr size_t c_lanes = VectorBytes / sizeof(T);
+    static constexpr size_t c_inPart = 16 / sizeof(T); // elements
+    static constexpr size_t c_parts = VectorBytes / 16;
+
+    // Turns rows v[0 .. c_lanes) into columns.
+    static void Square(Vector (&v)[c_lanes])
+    {
+        Vector parts[c_lanes];
+#pragma GCC unroll 16
+        for (size_t group = 0; group < c_parts; ++group)
+            WithinParts(v + group * c_inPart, parts + group, c_parts);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < c_inPart; ++i)
+            OfParts(parts + i * c_parts, v + i, c_inPart);
+    }
+
+    // The same for any multiple of c_inPart rows. The columns then follow one another without gaps in v[0], v[1], ...
+    template <size_t Rows>
+    static void Dense(Vector (&v)[Rows])
+    {
+        static_assert(Rows % c_inPart == 0);
+        constexpr size_t c_groups = Rows / c_inPart;
+        Vector parts[Rows];
+#pragma GCC unroll 16
+        for (size_t group = 0; group < c_groups; ++group)
+            WithinParts(v + group * c_inPart, parts + group, c_groups);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < Rows / c_parts; ++i)
+            OfParts(parts + i * c_parts, v + i, Rows / c_parts);
+    }
+
+private:
+    // Takes units of a and b in turn, from the first or second half of each part.
+    template <size_t Unit, bool IsSecond, size_t... Lane>
+    static void Interleave(const Vector& a, const Vector& b, Vector& to, std::index_sequence<Lane...>)
+    {
+        constexpr size_t c_from = IsSecond ? c_inPart / 2 : 0;
+        to = __builtin_shufflevector(a, b,
+                                     int(Lane / c_inPart * c_inPart + c_from + Lane % c_inPart / Unit / 2 * Unit +
+                                         Lane % Unit + (Lane / Unit % 2 == 0 ? 0 : c_lanes))...);
+    }
+    template <size_t Unit>
+    static void Interleave(const Vector& a, const Vector& b, Vector& first, Vector& second)
+    {
+        Interleave<Unit, false>(a, b, first, std::make_index_sequence<c_lanes>());
+        Interleave<Unit, true>(a, b, second, std::make_index_sequence<c_lanes>());
+    }
+
+    // Transposes each part: part l of to[i * stride] becomes column l * c_inPart + i.
+    static void WithinParts(const Vector* rows, Vector* to, size_t stride)
+    {
+        if constexpr (c_inPart == 2)
+            Interleave<1>(rows[0], rows[1], to[0], to[stride]);
+        else
+        {
+            Vector low, high, nextLow, nextHigh;
+            Interleave<1>(rows[0], rows[1], low, high);
+            Interleave<1>(rows[2], rows[3], nextLow, nextHigh);
+            Interleave<2>(low, nextLow, to[0], to[stride]);
+            Interleave<2>(high, nextHigh, to[2 * stride], to[3 * stride]);
+        }
+    }
+
+    // Joins the parts First and Second of a and then of b.
+    template <size_t First, size_t Second, size_t... Lane>
+    static void Select(const Vector& a, const Vector& b, Vector& to, std::index_sequence<Lane...>)
+    {
+        constexpr size_t c_half = c_lanes / 2;
+        // NOLINTBEGIN(bugprone-branch-clone): First and Second may be equal
+        to = __builtin_shufflevector(a, b,
+                                     int((Lane % c_half / c_inPart == 0 ? First : Second) * c_inPart + Lane % c_inPart +
+                                         (Lane < c_half ? 0 : c_lanes))...);
+        // NOLINTEND(bugprone-branch-clone)
+    }
+    template <size_t First, size_t Second>
+    static void Select(const Vector& a, const Vector& b, Vector& to)
+    {
+        Select<First, Second>(a, b, to, std::make_index_sequence<c_lanes>());
+    }
+
+    // Collects the parts l of all c_parts rows in to[l * stride].
+    static void OfParts(const Vector* rows, Vector* to, size_t stride)
+    {
+        if constexpr (c_parts == 1)
+            to[0] = rows[0];
+        else if constexpr (c_parts == 2)
+        {
+            Select<0, 0>(rows[0], rows[1], to[0]);
+            Select<1, 1>(rows[0], rows[1], to[stride]);
+        }
+        else
+        {
+            static_assert(c_parts == 4);
+            Vector low, high, nextLow, nextHigh;
+            Select<0, 1>(rows[0], rows[1], low);
+            Select<2, 3>(rows[0], rows[1], high);
+            Select<0, 1>(rows[2], rows[3], nextLow);
+            Select<2, 3>(rows[2], rows[3], nextHigh);
+            Select<0, 2>(low, nextLow, to[0]);
+            Select<1, 3>(low, nextLow, to[stride]);
+            Select<0, 2>(high, nextHigh, to[2 * stride]);
+            Select<1, 3>(high, nextHigh, to[3 * stride]);
+        }
+    }
+};
+
+// VectorBytes: width of a register. c_rows x c_columns: the tile of C that is kept in registers.
 template <class T, size_t VectorBytes, size_t Columns>
 struct GemmPanels
 {
@@ -43,23 +148,22 @@ struct GemmPanels
     static constexpr size_t c_columns = Columns;
     static constexpr size_t c_lineElements = 64 / sizeof(T);
     // Panels of A (c_rows x c_depth) or of B stay in the first-level cache, blocks of A (c_blockRows x c_depth) in the
-    // second. Where B's panels pass by once, the block may be larger: processors with AVX-512 have a second-level cache
-    // of 1 MB and more, others often of half of it.
+    // second. Where each panel of B is used once, the block may be larger: processors with AVX-512 have a second-level
+    // cache of 1 MB and more, others often half of it.
     static constexpr size_t c_depth = 1280 / sizeof(T);
     static constexpr size_t c_blockRows = 192 / c_rows * c_rows;
     static constexpr size_t c_mostRowsOnce = VectorBytes == 64 ? 512 : c_blockRows;
     static constexpr size_t c_blockColumns = 3072 / Columns * Columns;
-    // What the caller provides as scratch, in elements.
+    // Scratch memory that the caller provides, in elements.
     static constexpr size_t c_scratchA = c_mostRowsOnce * c_depth;
     static constexpr size_t c_scratchB = c_blockColumns * c_depth;
 
-    // Registers go by reference: how wide ones are passed depends on the
-    // instruction set.
+    // Registers are passed by reference: passing wide ones by value depends on the instruction set.
     static void Load(Vector& vector, const T* from) { std::memcpy(&vector, from, sizeof vector); }
     static void Store(T* to, const Vector& vector) { std::memcpy(to, &vector, sizeof vector); }
 #if defined(CNTK_GEMM_MASKS)
     static constexpr bool c_hasMasks = VectorBytes == 64;
-    // The first so many elements; those beyond are 0.
+    // Loads the first `count` elements; the others become 0.
     static void LoadFirst(Vector& vector, const T* from, size_t count)
     {
         if constexpr (sizeof(T) == sizeof(float))
@@ -74,132 +178,40 @@ struct GemmPanels
         else
             _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), (__m512d)vector);
     }
-#else
-    static constexpr bool c_hasMasks = false;
-#endif
-
-    // c = alpha*sum + beta*c
-    static void Add(Vector& sum, T alpha, T beta, T* c)
-    {
-        sum *= alpha;
-        if (beta != 0)
-        {
-            Vector before;
-            Load(before, c);
-            sum += beta * before;
-        }
-        Store(c, sum);
-    }
-#if defined(CNTK_GEMM_MASKS)
-    // The same for the first so many elements.
-    static void AddFirst(Vector& sum, T alpha, T beta, T* c, size_t count)
-    {
-        sum *= alpha;
-        if (beta != 0)
-        {
-            Vector before;
-            LoadFirst(before, c, count);
-            sum += beta * before;
-        }
-        StoreFirst(c, sum, count);
-    }
-#endif
-
-    // c = sums + beta*c for columns of so many rows, fewer than their registers in sums hold. A function of its own: in
-    // line it would slow down the tiles that are whole.
-    template <size_t Stride>
-    [[gnu::noinline]] static void AddRest(const T* sums, size_t columns, T beta, T* c, size_t ldc, size_t rows)
-    {
-        for (size_t j = 0; j < columns; ++j, sums += Stride, c += ldc)
-        {
-            size_t i = 0;
-            for (; i + c_lanes <= rows; i += c_lanes)
-            {
-                Vector sum;
-                Load(sum, sums + i);
-                Add(sum, 1, beta, c + i);
-            }
-            AddPieces(sums + i, beta, c + i, rows - i);
-        }
-    }
-
-    // A register of memory of which only the first so many elements are there.
     static void MoveFirst(T* to, const T* from, size_t count)
     {
-#if defined(CNTK_GEMM_MASKS)
         Vector vector;
         LoadFirst(vector, from, count);
         Store(to, vector);
+    }
 #else
-        if (count == c_lanes)
-            Move(to, from);
-        else
-            MovePieces(to, from, count);
+    static constexpr bool c_hasMasks = false;
+    static void MoveFirst(T* to, const T* from, size_t count)
+    {
+        for (size_t i = 0; i < count; ++i)
+            to[i] = from[i];
+    }
 #endif
-    }
 
-    // In pieces of halves, quarters, ... of a register, down to single elements.
-    template <size_t Size = c_lanes / 2>
-    static void MovePieces(T* to, const T* from, size_t count)
-    {
-        const size_t piece = count & Size;
-        if (piece != 0)
-            std::memcpy(to, from, Size * sizeof(T));
-        if constexpr (Size > 1)
-            MovePieces<Size / 2>(to + piece, from + piece, count);
-    }
-    template <size_t Size = c_lanes / 2>
-    static void AddPieces(const T* sums, T beta, T* c, size_t count)
-    {
-        const size_t piece = count & Size;
-        if (piece != 0)
-#pragma GCC unroll 16
-            for (size_t i = 0; i < Size; ++i)
-                c[i] = beta == 0 ? sums[i] : sums[i] + beta * c[i];
-        if constexpr (Size > 1)
-            AddPieces<Size / 2>(sums + piece, beta, c + piece, count);
-    }
-    static void Move(T* to, const T* from)
-    {
-        Vector vector;
-        Load(vector, from);
-        Store(to, vector);
-    }
-
-    // Panels that lie beside each other in memory are packed together: each
-    // step's line is read as a whole.
-    static constexpr size_t c_panelsTogether = 4;
-
-    // Rows [row, row+rows) and steps [step, step+depth) of op(a) as panels of c_rows. What the last one has beyond the
-    // register with the last row is not written.
+    // Packs rows [row, row + rows) and steps [step, step + depth) of op(a). Of the last panel only the registers that
+    // contain rows are written.
     static void PackA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, T* to)
     {
         for (size_t panel = 0; panel < rows;)
         {
-            const size_t together = g.transA ? 1 : Greatest(1, Least(c_panelsTogether, (rows - panel) / c_rows));
-            if (together > 1)
+            // Panels that are adjacent in memory are packed together, so that whole lines of the cache are read.
+            const size_t together = g.transA ? 0 : Least(c_panelsTogether, (rows - panel) / c_rows);
+            if (together > 0)
                 PackPlainA(g.a + (row + panel) + step * g.lda, g.lda, together, depth, to);
             else
-                PackPanelOfA(g, row + panel, Least(c_rows, rows - panel), step, depth, true, to);
-            panel += together * c_rows;
-            to += together * c_rows * depth;
+                PackPanelOfA(g, row + panel, Least(c_rows, rows - panel), step, depth, to);
+            const size_t packed = together > 0 ? together : 1;
+            panel += packed * c_rows;
+            to += packed * c_rows * depth;
         }
     }
 
-    static void PackPlainA(const T* from, size_t stride, size_t panels, size_t depth, T* to)
-    {
-        for (size_t p = 0; p < depth; ++p, from += stride)
-            for (size_t panel = 0; panel < panels; ++panel)
-            {
-                T* out = to + (panel * depth + p) * c_rows;
-                Move(out, from + panel * c_rows);
-                Move(out + c_lanes, from + panel * c_rows + c_lanes);
-            }
-    }
-
-    // asksForNext: for the panel that follows, where A is transposed.
-    static void PackPanelOfA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, bool asksForNext,
-                             T* to)
+    static void PackPanelOfA(const GemmTask<T>& g, size_t row, size_t rows, size_t step, size_t depth, T* to)
     {
         if (!g.transA)
         {
@@ -213,33 +225,109 @@ struct GemmPanels
         }
         const T* from = g.a + row * g.lda + step;
         if (depth >= c_lanes)
-            return (asksForNext && VectorBytes == 64 ? &PackTransposedA<false, true>
-                                                     : &PackTransposedA<false, false>)(from, g.lda, rows, depth, to);
+            return PackTransposedA<false>(from, g.lda, rows, depth, to);
         if constexpr (c_hasMasks)
-            return PackTransposedA<true, true>(from, g.lda, rows, depth, to);
+            return PackTransposedA<true>(from, g.lda, rows, depth, to);
         for (size_t p = 0; p < depth; ++p)
             for (size_t i = 0; i < rows; ++i)
                 to[p * c_rows + i] = from[i * g.lda + p];
     }
 
-    // IsShort: not as many steps as a register has lanes.
-    template <bool IsShort, bool AsksForNext>
+    // Packs columns [column, column + columns) of op(b). Panels that are not as wide as a tile have its layout all the
+    // same.
+    static void PackB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, T* to)
+    {
+        for (size_t panel = 0; panel < columns;)
+        {
+            const size_t together = g.transB ? Least(2 * c_panelsTogether, WholePanels(columns - panel)) : 0;
+            if (together > 1)
+            {
+                PackTransposedB(g.b + (column + panel) + step * g.ldb, g.ldb, together, depth, to);
+                panel += together * c_columns;
+                to += together * c_columns * depth;
+                continue;
+            }
+            const size_t width = EvenWidth(columns - panel);
+            PackPanelOfB(g, column + panel, width, step, depth, to);
+            panel += width;
+            to += c_columns * depth;
+        }
+    }
+
+    static void PackPanelOfB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, T* to)
+    {
+        if (!g.transB)
+            return PackPlainB(g.b + column * g.ldb + step, g.ldb, columns, depth, to);
+        const T* from = g.b + column + step * g.ldb;
+        if (columns == c_columns)
+            return PackTransposedB(from, g.ldb, 1, depth, to);
+        for (size_t p = 0; p < depth; ++p, from += g.ldb)
+            for (size_t j = 0; j < columns; ++j)
+                to[p * c_columns + j] = from[j];
+    }
+
+    // The width of the next panel of B. The last two panels share the columns that are left, since a narrow last panel
+    // would leave most registers idle.
+    static constexpr size_t EvenWidth(size_t left)
+    {
+        return left > c_columns && left <= c_columns + c_columns / 2 ? (left + 1) / 2 : Least(c_columns, left);
+    }
+    // The number of panels of full width before those.
+    static constexpr size_t WholePanels(size_t left)
+    {
+        constexpr size_t c_shared = c_columns + c_columns / 2;
+        return left > c_shared ? (left - c_shared + c_columns - 1) / c_columns : 0;
+    }
+    static constexpr size_t PanelsOf(size_t columns)
+    {
+        const size_t whole = WholePanels(columns) * c_columns;
+        return WholePanels(columns) + (EvenWidth(columns - whole) < columns - whole ? 2 : 1);
+    }
+    static constexpr size_t BeginOfPanel(size_t columns, size_t panel)
+    {
+        const size_t whole = WholePanels(columns);
+        return panel <= whole ? panel * c_columns : whole * c_columns + EvenWidth(columns - whole * c_columns);
+    }
+
+private:
+    static constexpr size_t c_panelsTogether = 4;
+
+    static void PackPlainA(const T* from, size_t stride, size_t panels, size_t depth, T* to)
+    {
+        // Each step lies in a page of its own, so that no prefetcher of the processor follows.
+        constexpr size_t c_stepsAhead = 12;
+        for (size_t p = 0; p < depth; ++p, from += stride)
+            for (size_t panel = 0; panel < panels; ++panel)
+            {
+                T* out = to + (panel * depth + p) * c_rows;
+                const T* in = from + panel * c_rows;
+                for (size_t half = 0; half < c_rows; half += c_lanes)
+                {
+                    if constexpr (VectorBytes == 64)
+                        __builtin_prefetch(in + c_stepsAhead * stride + half);
+                    std::memcpy(out + half, in + half, VectorBytes);
+                }
+            }
+    }
+
+    // IsShort: fewer steps than a register has lanes.
+    template <bool IsShort>
     static void PackTransposedA(const T* from, size_t stride, size_t rows, size_t depth, T* to)
     {
         for (size_t p = 0; p < depth; p = NextBlock(p, depth))
             for (size_t half = 0; half < rows; half += c_lanes)
             {
-                // Rows that are not there repeat the last one.
                 Vector block[c_lanes];
 #pragma GCC unroll 16
                 for (size_t i = 0; i < c_lanes; ++i)
                 {
+                    // Missing rows repeat the last one.
                     const T* const line = from + Least(half + i, rows - 1) * stride + p;
                     if constexpr (IsShort)
                         LoadFirst(block[i], line, depth);
                     else
                         Load(block[i], line);
-                    if constexpr (AsksForNext)
+                    if constexpr (VectorBytes == 64) // prefetches the next panel
                         __builtin_prefetch(from + (c_rows + half + i) * stride + p, 0, 2);
                 }
                 Transpose::Square(block);
@@ -250,107 +338,18 @@ struct GemmPanels
             }
     }
 
-    // The block of c_lanes steps after the one from step p on: the last one begins earlier where steps are no multiple.
+    // The block of c_lanes steps after the one at step p. The last block overlaps the one before if it has to.
     static size_t NextBlock(size_t p, size_t depth)
     {
         p += c_lanes;
         return p < depth && p + c_lanes > depth ? depth - c_lanes : p;
     }
 
-    // Columns of the next panel of B. A narrow rest keeps too few registers busy:
-    // the last two share what is left.
-    static constexpr size_t EvenWidth(size_t left)
-    {
-        return left > c_columns && left <= c_columns + c_columns / 2 ? (left + 1) / 2 : Least(c_columns, left);
-    }
-
-    // As many panels as are whole before that.
-    static constexpr size_t WholePanels(size_t left)
-    {
-        constexpr size_t c_shared = c_columns + c_columns / 2;
-        return left > c_shared ? (left - c_shared + c_columns - 1) / c_columns : 0;
-    }
-
-    // Columns [column, column+columns) of op(b) as panels of c_columns; the last
-    // one, or the last two that share what is left (isEven), may be narrower in
-    // use, not in layout.
-    static void PackB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, bool isEven,
-                      T* to)
-    {
-        for (size_t panel = 0; panel < columns;)
-        {
-            const size_t left = columns - panel;
-            const size_t whole = isEven ? WholePanels(left) : left / c_columns;
-            const size_t together = g.transB ? Least(2 * c_panelsTogether, whole) : 0;
-            if (together > 1)
-            {
-                PackTransposedB(g.b + (column + panel) + step * g.ldb, g.ldb, together, depth, to);
-                panel += together * c_columns;
-                to += together * c_columns * depth;
-                continue;
-            }
-            const size_t width = isEven ? EvenWidth(left) : Least(c_columns, left);
-            PackPanelOfB(g, column + panel, width, step, depth, to);
-            panel += width;
-            to += c_columns * depth;
-        }
-    }
-    static void PackWholePanelsOfB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth,
-                                   T* to)
-    {
-        PackB(g, column, columns, step, depth, false, to);
-    }
-
     static void PackTransposedB(const T* from, size_t stride, size_t panels, size_t depth, T* to)
     {
         for (size_t p = 0; p < depth; ++p, from += stride)
-        {
-            size_t panel = 0;
-#if defined(CNTK_GEMM_MASKS)
-            // Whole lines are read, three for four panels: pieces of a panel's width would wait for memory twice as
-            // long.
-            if constexpr (4 * c_columns == 3 * c_lanes)
-                for (; panel + 4 <= panels; panel += 4)
-                    CopyToFourPanels(from + panel * c_columns, to + (panel * depth + p) * c_columns, c_columns * depth);
-#endif
-            for (; panel < panels; ++panel)
+            for (size_t panel = 0; panel < panels; ++panel)
                 std::memcpy(to + (panel * depth + p) * c_columns, from + panel * c_columns, c_columns * sizeof(T));
-        }
-    }
-#if defined(CNTK_GEMM_MASKS)
-    static void CopyToFourPanels(const T* from, T* to, size_t panelElements)
-    {
-        Vector first, second, third;
-        Load(first, from);
-        Load(second, from + c_lanes);
-        Load(third, from + 2 * c_lanes);
-        StoreFirst(to, first, c_columns);
-        StoreFirst(to + panelElements, Behind<12>(first, second), c_columns);
-        StoreFirst(to + 2 * panelElements, Behind<8>(second, third), c_columns);
-        StoreFirst(to + 3 * panelElements, Behind<4>(third, third), c_columns);
-    }
-    // The 16 elements of two registers behind so many.
-    template <int S>
-    static Vector Behind(const Vector& low, const Vector& high)
-    {
-        return __builtin_shufflevector(low, high, S, S + 1, S + 2, S + 3, S + 4, S + 5, S + 6, S + 7, S + 8, S + 9,
-                                       S + 10, S + 11, S + 12, S + 13, S + 14, S + 15);
-    }
-#endif
-
-    static void PackPanelOfB(const GemmTask<T>& g, size_t column, size_t columns, size_t step, size_t depth, T* to)
-    {
-        if (g.transB)
-        {
-            const T* from = g.b + column + step * g.ldb;
-            if (columns == c_columns)
-                return PackTransposedB(from, g.ldb, 1, depth, to);
-            for (size_t p = 0; p < depth; ++p, from += g.ldb)
-                for (size_t j = 0; j < columns; ++j)
-                    to[p * c_columns + j] = from[j];
-            return;
-        }
-        PackPlainB(g.b + column * g.ldb + step, g.ldb, columns, depth, to);
     }
 
     static void PackPlainB(const T* from, size_t stride, size_t columns, size_t depth, T* to)
@@ -364,14 +363,13 @@ struct GemmPanels
         }
         for (size_t p = 0; p < depth; p = NextBlock(p, depth))
         {
-            // Columns that are not there repeat the last one.
             constexpr bool c_isDense = c_columns % Transpose::c_inPart == 0;
             Vector block[c_isDense ? c_columns : c_lanes] = {};
 #pragma GCC unroll 16
             for (size_t j = 0; j < c_columns; ++j)
             {
-                Load(block[j], from + Least(j, columns - 1) * stride + p);
-                if constexpr (VectorBytes == 64) // for the next panel
+                Load(block[j], from + Least(j, columns - 1) * stride + p); // missing columns repeat the last one
+                if constexpr (VectorBytes == 64)                           // prefetches the next panel
                     __builtin_prefetch(from + (c_columns + j) * stride + p, 0, 2);
             }
             if constexpr (c_isDense)
@@ -385,8 +383,7 @@ struct GemmPanels
             {
                 static_assert(c_columns < c_lanes);
                 Transpose::Square(block);
-                // Whole registers are stored where only c_columns elements are meant: the next step overwrites the
-                // rest.
+                // Whole registers are stored; the next step overwrites what is beyond c_columns.
 #pragma GCC unroll 16
                 for (size_t q = 0; q + 1 < c_lanes; ++q)
                     Store(to + (p + q) * c_columns, block[q]);

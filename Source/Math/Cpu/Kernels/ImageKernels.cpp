@@ -30,7 +30,7 @@ struct ImageVectors
     }
     static void Store(T* to, Vector vector) { std::memcpy(to, &vector, sizeof vector); }
     static size_t Least(size_t a, size_t b) { return a < b ? a : b; }
-    // What is in a where the mask is set, else 0.
+    // Returns a where the mask is set and 0 elsewhere.
     static Vector Where(Mask mask, Vector a)
     {
         Mask bits;

@@ -45,7 +45,7 @@ template <class T, class Bits>
     return __builtin_bit_cast(T, __builtin_bit_cast(Bits, value) ^ none);
 }
 
-// What a chain's loops do, found when compiling.
+// The loops of a chain, planned at compile time.
 struct ChainPlan
 {
     using Link = KnownChain::Link;
@@ -56,7 +56,7 @@ struct ChainPlan
     }
     static constexpr size_t StageOfResult(const Link& link) { return link.stage + size_t(IsInSteps(link.op)); }
 
-    // Whether the link reads or writes the operand in a stage.
+    // True if the link reads (or writes) the operand in a stage.
     static constexpr bool Reads(const Link& link, size_t operand, size_t stage)
     {
         const bool isOperand = link.first == operand || link.second == operand;
@@ -67,8 +67,8 @@ struct ChainPlan
     {
         return StageOfResult(link) == stage && link.output == operand;
     }
-    // Whether a stage begins with what was in memory: its links read it, or add to it, before they write it. What the
-    // stage before began is ended first.
+    // True if a stage starts with the operand's value in memory: its links read it, or add to it, before they write it.
+    // Operations that the previous stage began are finished first.
     static constexpr bool Loads(const KnownChain& chain, size_t operand, size_t stage)
     {
         for (const bool ends : {true, false})
@@ -109,7 +109,7 @@ struct ChainPlan
                 return true;
         return false;
     }
-    // Whether something is added to the link's result, or that to something, which might be done without rounding it.
+    // True if the link's result is an operand of an addition, which could skip its rounding.
     static constexpr bool IsAdded(const KnownChain& chain, const Link& link)
     {
         bool isAdded = link.adds;
@@ -152,7 +152,7 @@ private:
     using Stages = std::make_index_sequence<c_chain.stageCount>;
     using Bits = typename BitsOf<T>::Type;
 
-    // What stages hand on: temporaries and, by link, what an operation in two steps has begun.
+    // Values that stages pass on: temporaries and, for each link, the first half of an operation in two steps.
     struct Between
     {
         alignas(64) T temporaries[c_chain.operandCount - c_kept][c_longest];

@@ -57,7 +57,7 @@ struct Steps
 {
     static constexpr bool c_areTwo = false;
 };
-// Of one value: its exponential, then a quotient with that.
+// Computes the exponential of a value, then a quotient of it.
 template <class Function>
 struct ExponentialAndQuotient
 {
@@ -175,7 +175,7 @@ template <class T, class Formula, bool repeatFirst, bool repeatSecond, bool blen
     }
 }
 
-// Whether the columns of all operands lie one behind another.
+// True if the columns of all operands are contiguous.
 template <class T, class Formula>
 [[gnu::always_inline]] inline bool IsOneRow(const ElementwiseLoop<T>& loop)
 {

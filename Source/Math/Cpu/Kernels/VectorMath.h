@@ -176,7 +176,7 @@ CNTK_VECTOR_FUNCTION T ExponentialUpTo64(T x)
 // x = 2^e m, sqrt(1/2) <= m < sqrt(2); log x = e ln 2 + log m. Below the floor of the original (1e-37) the value is
 // -85.1, so that denormal arguments need no care.
 
-// Of positive numbers that are finite and not denormal.
+// Requires a positive number that is finite and not denormal.
 CNTK_VECTOR_FUNCTION float LogOfNormal(float x)
 {
     const uint32_t bits = __builtin_bit_cast(uint32_t, x);

@@ -151,7 +151,7 @@ template <class T, size_t A, size_t B>
             table.results[(second + i) * table.stride + first + j] = results[i * A + j];
 }
 
-// So many columns of a stay in the first-level cache while all of b pass by.
+// The columns of a that stay in the first-level cache while all columns of b are used.
 constexpr size_t c_columnsTogether = 8;
 
 template <class T, size_t B>

@@ -41,7 +41,7 @@ template <class T>
     }
 }
 
-// Of whole vectors. Both outputs may be one and the same memory: the softmax is what remains.
+// Computes whole vectors. Both outputs may be the same memory, which then holds the softmax.
 template <class T>
 [[gnu::always_inline]] inline void StoreLogSoftmax(const T* x, size_t count, T largest, T logSum, T* logSoftmax,
                                                    T* softmax)

@@ -6,6 +6,7 @@
 #include "Math/Gpu/GpuSelfCheck.h"
 #include "Math/Gpu/GpuSelfCheckCases.h"
 #include "Math/UpdateRules.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <filesystem>
 #include <fstream>

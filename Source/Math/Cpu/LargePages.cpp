@@ -1,5 +1,5 @@
 // Pieces from the first gap that is large enough, so that few pages are in use.
-#include "Math/LargePages.h"
+#include "Math/Cpu/LargePages.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,10 +1,10 @@
 // Naive loops over single elements: deliberately simple. Sums that may be long are kept in long double, so that they
 // are right to the last bit of a double.
-#include "Math/Reference/ReferenceKernels.h"
+#include "ReferenceBackend/ReferenceKernels.h"
 
 #include "Common/Random.h"
 #include "Math/ElementwiseFunctions.h"
-#include "Math/Reference/MatrixElements.h"
+#include "ReferenceBackend/MatrixElements.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,8 @@
 // The device of the reference kernels.
-#include "Math/HostDevice.h"
-#include "Math/Reference/ReferenceKernels.h"
+#include "ReferenceBackend/ReferenceDevice.h"
+
+#include "Math/Cpu/HostDevice.h"
+#include "ReferenceBackend/ReferenceKernels.h"
 
 namespace cntk
 {

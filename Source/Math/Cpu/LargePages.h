@@ -1,5 +1,5 @@
-// Host memory for matrices of some size that lies together in large pages: with ordinary ones a recurrent network,
-// whose time step touches a little of many matrices, waits for the address of nearly each page.
+// Host memory that medium-sized matrices share in large pages. A time step of a recurrent network touches a little of
+// many matrices; with ordinary pages it would wait for the address of nearly each page.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 namespace cntk
 {
 
-// For any thread.
+// May be called by any thread.
 class LargePages
 {
 public:
-    // The least and most bytes of a piece: smaller ones are not worth it, larger ones have pages of their own.
+    // The sizes of pieces: smaller ones are not worth it, and larger ones get pages of their own.
     static constexpr size_t c_leastBytes = size_t(64) << 10;
     static constexpr size_t c_pageBytes = size_t(2) << 20;
 
@@ -24,14 +24,14 @@ public:
     LargePages& operator=(const LargePages&) = delete;
     ~LargePages();
 
-    // At the boundary of a cache line; null where there is no memory.
+    // Returns memory aligned to a cache line, or null.
     void* Allocate(size_t bytes);
-    // False: not from here.
+    // Returns false if the memory was not allocated here.
     bool Free(void* memory) noexcept;
     size_t Chunks() const { return m_chunks.size(); }
 
 private:
-    // Pages that follow one another, of which only those that were touched take memory.
+    // Successive pages. Only pages that have been touched use memory.
     struct Chunk
     {
         std::byte* memory = nullptr;

@@ -1,5 +1,5 @@
 // Pieces of memory in large pages: apart from one another, given back as a whole.
-#include "Math/LargePages.h"
+#include "Math/Cpu/LargePages.h"
 
 #include <cstdint>
 #include <cstring>

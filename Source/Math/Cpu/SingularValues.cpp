@@ -1,5 +1,5 @@
 // dgesdd (divide and conquer), found at run time as the products of matrices are.
-#include "Math/SingularValues.h"
+#include "Math/Cpu/SingularValues.h"
 
 #include "Common/Error.h"
 #include "Math/Cpu/GemmEngines.h"
@@ -20,7 +20,7 @@ using Gesdd = void (*)(const char* job, const int* rows, const int* columns, dou
 
 Gesdd FindGesdd()
 {
-    DescribeEngine(GemmEngine::OpenBlas); // opens the library with our settings
+    DescribeEngine(MatrixEngine::OpenBlas); // opens the library with our settings
     for (const char* name : {"libopenblas.so.0", "libopenblas.so", "liblapack.so.3"})
         if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL))
             if (void* const found = dlsym(library, "dgesdd_"))

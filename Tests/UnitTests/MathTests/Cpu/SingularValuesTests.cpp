@@ -1,6 +1,6 @@
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
-#include "Math/SingularValues.h"
+#include "Math/Cpu/SingularValues.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

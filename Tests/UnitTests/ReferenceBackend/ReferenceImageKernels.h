@@ -1,7 +1,7 @@
 // Convolution and pooling as their definition has them, one element at a time.
 #pragma once
 
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 namespace cntk
 {

@@ -1,7 +1,7 @@
 // Products with the columns that samples ask for: naive loops.
-#include "Math/Reference/MatrixElements.h"
-#include "Math/Reference/ReferenceKernels.h"
 #include "Math/SampledProducts.h"
+#include "ReferenceBackend/MatrixElements.h"
+#include "ReferenceBackend/ReferenceKernels.h"
 
 #include <algorithm>
 #include <cmath>

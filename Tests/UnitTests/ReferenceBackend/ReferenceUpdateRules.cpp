@@ -1,7 +1,7 @@
 // Update rules element by element, in double precision.
-#include "Math/Reference/MatrixElements.h"
-#include "Math/Reference/ReferenceKernels.h"
 #include "Math/UpdateRules.h"
+#include "ReferenceBackend/MatrixElements.h"
+#include "ReferenceBackend/ReferenceKernels.h"
 
 #include <cmath>
 

@@ -1,11 +1,45 @@
-// What backends of host memory have in common.
-#include "Math/ElementwiseFunctions.h"
+// Functions that backends of host memory share.
 #include "Math/Kernels.h"
 
+#include "Math/ElementwiseFunctions.h"
+
+#include <algorithm>
 #include <cmath>
 
 namespace cntk
 {
+
+void Kernels::ZeroColumns(const MatrixView& output, std::span<const int32_t> columns)
+{
+    for (size_t i = 0; i < columns.size();)
+    {
+        size_t end = i + 1;
+        while (end < columns.size() && columns[end] == columns[end - 1] + 1)
+            end++;
+        Fill(output.Columns(size_t(columns[i]), end - i), 0);
+        i = end;
+    }
+}
+
+bool Kernels::CrossEntropyWithSoftmaxAlone(const SparseView&, const MatrixView&, std::span<const uint8_t>,
+                                           const MatrixView&, const MatrixView&)
+{
+    return false;
+}
+
+size_t ElementwiseCall::LastAxis() const
+{
+    size_t rank = 1;
+    for (const TensorView* input : inputs)
+        rank = std::max(rank, input->rank);
+    return rank - 1;
+}
+
+void Kernels::RunApart(size_t tasks, void (*task)(const void* body, size_t index), const void* body)
+{
+    for (size_t index = 0; index < tasks; ++index)
+        task(body, index);
+}
 
 void Kernels::ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask)
 {

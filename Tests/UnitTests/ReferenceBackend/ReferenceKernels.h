@@ -2,7 +2,7 @@
 #pragma once
 
 #include "Math/Kernels.h"
-#include "Math/Reference/ReferenceImageKernels.h"
+#include "ReferenceBackend/ReferenceImageKernels.h"
 
 namespace cntk
 {

@@ -1,8 +1,8 @@
-// What the devices that compute in host memory share: aligned memory and plain copies.
+// The base of devices that compute in host memory: aligned memory and plain copies.
 #pragma once
 
+#include "Math/Cpu/LargePages.h"
 #include "Math/Device.h"
-#include "Math/LargePages.h"
 
 namespace cntk
 {

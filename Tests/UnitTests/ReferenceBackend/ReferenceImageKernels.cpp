@@ -1,9 +1,9 @@
 // Convolution and pooling as their definition has them. Sums are kept in long double.
-#include "Math/Reference/ReferenceImageKernels.h"
+#include "ReferenceBackend/ReferenceImageKernels.h"
 
 #include "Math/Kernels.h"
 #include "Math/Operations.h"
-#include "Math/Reference/MatrixElements.h"
+#include "ReferenceBackend/MatrixElements.h"
 
 #include <vector>
 
@@ -99,7 +99,7 @@ ConvolutionGeometry AsConvolution(const WindowGeometry& geometry)
     return result;
 }
 
-// Which value of a bias belongs to an output element.
+// Returns the map of an output element.
 size_t MapOf(const WindowGeometry& geometry, size_t output)
 {
     size_t map = 0;

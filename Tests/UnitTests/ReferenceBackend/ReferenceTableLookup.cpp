@@ -1,5 +1,5 @@
 // Embeddings as naive loops.
-#include "Math/Reference/ReferenceKernels.h"
+#include "ReferenceBackend/ReferenceKernels.h"
 
 namespace cntk
 {

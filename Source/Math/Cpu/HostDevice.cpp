@@ -1,7 +1,7 @@
-// Host memory, aligned to cache lines; pieces of some size in large pages where the system has them.
-#include "Math/HostDevice.h"
+// Allocates host memory aligned to cache lines, larger pieces in large pages where the system has them.
+#include "Math/Cpu/HostDevice.h"
 
-#include "Math/OutOfMemory.h"
+#include "Math/Device.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,14 +20,14 @@ namespace
 
 constexpr size_t c_leastAlignment = 64; // of a cache line
 constexpr size_t c_largePageBytes = LargePages::c_pageBytes;
-// AddressSanitizer knows the end of what is allocated alone.
+// AddressSanitizer detects accesses behind separate allocations only.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool c_sharesPages = false;
 #else
 constexpr bool c_sharesPages = true;
 #endif
 
-// What the system could still give, and the limit of this process's address space (ulimit -v) allows. 0: unknown.
+// Returns the memory that is available within the limit of this process's address space (ulimit -v). 0: unknown.
 size_t FreeHostMemory()
 {
     size_t available = 0;
@@ -54,10 +54,10 @@ void* HostDevice::Allocate(size_t bytes)
     if (c_sharesPages && bytes >= LargePages::c_leastBytes && bytes < c_largePageBytes)
         if (void* const memory = m_pages.Allocate(bytes))
             return memory;
-    // Products walk through a matrix in steps of a column: with ordinary pages nearly each step needs another one.
+    // Products walk through a matrix column by column; nearly each step would need another ordinary page.
     const bool isLarge = bytes >= c_largePageBytes;
     const size_t alignment = isLarge ? c_largePageBytes : c_leastAlignment;
-    // Sizes in whole units: std::aligned_alloc asks for it.
+    // std::aligned_alloc requires a multiple of the alignment.
     const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* memory = rounded >= bytes ? std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment) : nullptr;
     if (!memory)
@@ -66,7 +66,7 @@ void* HostDevice::Allocate(size_t bytes)
         throw OutOfMemory(Concat("out of memory: ", bytes, " bytes were asked for, ", freeBytes, " are free"),
                           freeBytes);
     }
-    // Only what is used as a whole; a system without large pages says no, which does no harm.
+    // Only whole large pages. A system without them refuses, which does no harm.
     if (isLarge)
         madvise(memory, bytes / c_largePageBytes * c_largePageBytes, MADV_HUGEPAGE);
     return memory;

@@ -175,9 +175,11 @@ class Scalar:
             self.mean_columns = keep * self.mean_columns + (1 - keep) * n  # for each parameter
             s["V"] = [keep * v + (1 - keep) * g[i] ** 2 for i, v in enumerate(s.get("V", zeros))]
             weight = [min(10, 0.0025 * math.sqrt(self.mean_columns) / math.sqrt(v)) if v > 0 else 0 for v in s["V"]]
-            s["S"] = [momentum * before + (1 - momentum) * weight[i] * g[i]
-                      for i, before in enumerate(s.get("S", zeros))]
-            step = [rate * value for value in s["S"]]
+            smoothed = [momentum * before + (1 - momentum) * weight[i] * g[i]
+                        for i, before in enumerate(s.get("S", zeros))]
+            if momentum > 0:  # without momentum the state stays as it was
+                s["S"] = smoothed
+            step = [rate * value for value in smoothed]
         else:  # adam, of the mean gradient
             keep = self.number("adam_beta2", 0.999)
             s["S"] = [momentum * before + (1 - momentum) * g[i] / n for i, before in enumerate(s.get("S", zeros))]

@@ -276,13 +276,13 @@ MORE = [
       "e": lambda s: [abs(x - 0.9) for x in s.m], "f": lambda s: [math.sqrt(x) for x in s.m],
       "g": lambda s: [1 / x for x in s.m], "h": lambda s: [int(i == s.m.index(max(s.m))) for i in range(4)],
       "i": lambda s: s.m}),
-    # Below 1e-37 a logarithm is -85.1, of negative numbers, too; the reciprocal of 0 is 0, and so is the root of a
+    # Below 1e-37 a logarithm is -85.1 as a float, of negative numbers, too; the reciprocal of 0 is 0, and so is the root of a
     # negative number.
     ("floors", "zero=Minus(m, m)\na=Log(zero)\nb=Log(Negate(m))\nc=Reciprocal(zero)\nd=Sqrt(Negate(m))\n"
      "e=Log(Plus(zero, Constant(1e-38)))\nf=Log(Plus(zero, Constant(2e-37)))\n"
      "far=Softmax(Plus(Scale(1e4, m), Constant(1e4)))\n",
-     {"a": lambda s: [-85.1] * 4, "b": lambda s: [-85.1] * 4, "c": lambda s: [0] * 4, "d": lambda s: [0] * 4,
-      "e": lambda s: [-85.1] * 4, "f": lambda s: [math.log(2e-37)] * 4,
+     {"a": lambda s: [FLOOR_OF_LOG] * 4, "b": lambda s: [FLOOR_OF_LOG] * 4, "c": lambda s: [0] * 4, "d": lambda s: [0] * 4,
+      "e": lambda s: [FLOOR_OF_LOG] * 4, "f": lambda s: [math.log(2e-37)] * 4,
       "far": lambda s: softmax([1e4 * x + 1e4 for x in s.m])}, "SumElements(m)"),
     ("cross entropies", "p=Softmax(m3)\nq=Sigmoid(m3)\nweight=Abs(RowSlice(0, 1, second))\ny=CrossEntropy(labels, p)\n"
      "z=Logistic(labels, q)\nw=Logistic(labels, q, weight)\n",
@@ -328,6 +328,9 @@ MORE = [
       "d": lambda s: [0.5 * sum(plane(s, c, x + i, y + j) for c in range(2) for i in range(2) for j in range(2))
                       for o in range(3) for y in range(2) for x in range(3)]}),
 ]
+
+
+FLOOR_OF_LOG = -85.0999984741211  # -85.1 in single precision, in double networks too
 
 
 class Sample:

@@ -6,6 +6,7 @@ compared. All files are written into the scratch folder; the checkout and its bu
 """
 import concurrent.futures
 import json
+import pathlib
 import re
 import shlex
 import subprocess
@@ -56,7 +57,13 @@ class PagesTest(EndToEndTest):
 
     def compile(self, models):
         """Compiles files of the page with the flags of other files; the objects."""
-        recorded = {entry["file"]: entry["command"] for entry in json.loads((BUILD / "compile_commands.json").read_text())}
+        recorded = {}
+        for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+            recorded[entry["file"]] = entry["command"]
+            # Files that are compiled together share the flags of their library.
+            if "/Unity/" in entry["file"]:
+                for file in re.findall(r'#include "(.*)"', pathlib.Path(entry["file"]).read_text(encoding="utf-8")):
+                    recorded[file] = entry["command"]
 
         def compile_one(source, model):
             command = shlex.split(recorded[str(ROOT / model)])

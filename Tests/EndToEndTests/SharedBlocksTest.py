@@ -97,7 +97,7 @@ class SharedBlocksTest(EndToEndTest):
         expected = self.results(SHARED)[0]
         self.write("exp.cntk", SHARED.replace("file=a.txt;", "file=a.txt; NDLNetworkBuilder=[ run=net ];"))
         run = self.cntk("configFile=exp.cntk", "command=First", "makeMode=false", "strictConfig=false")
-        self.assertIn("WARNING: command 'First' sees both NDLNetworkBuilder (exp.cntk:20:15) and SimpleNetworkBuilder "
+        self.assertIn("WARNING: command 'First' sees both NDLNetworkBuilder (exp.cntk:19:15) and SimpleNetworkBuilder "
                       "(exp.cntk:12:1); SimpleNetworkBuilder is used\n", run.stderr)
         self.assertTrue((self.folder / "first.dnn").read_bytes() == expected)
 

@@ -251,9 +251,11 @@ TEST(NdlExplainTests, ImageLayoutsThatDiffer)
     const auto warningsOf = [](const std::string& layout, const std::string& statistics)
     {
         NdlContext context;
+        const std::string size = statistics == "spatial=false" ? "64" : "4";
         BuildFromNdl("x=ImageInput(4, 4, 4, tag=feature" + layout + ")\nW=Parameter(4, 4)\nb=Parameter(1)\n" +
                          "c=Convolution(W, x, 1, 1, 4, 1, 1" + layout +
-                         ")\ny=RectifiedLinear(Plus(c, b))\ns=Parameter(4)\nm=Parameter(4, needGradient=false)\n"
+                         ")\ny=RectifiedLinear(Plus(c, b))\ns=Parameter(" + size + ")\nm=Parameter(" + size +
+                         ", needGradient=false)\n"
                          "n=BatchNormalization(y, s, s, m, m, " +
                          statistics + ")\np=MaxPooling(n, 2, 2, 2, 2, imageLayout=HWC)\n",
                      &context);

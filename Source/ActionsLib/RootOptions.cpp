@@ -22,6 +22,13 @@ OptionTable<RootOptions> RootOptions::Options()
             "true: a GPU records the work of minibatches that repeat as CUDA graphs, which changes no number"),
         Opt("numCPUThreads", &S::numCPUThreads,
             "threads; 0: as many as the process may use; below 0: so many less than that"),
+        Choice("matrixEngine", &S::matrixEngine,
+               {{"auto", MatrixEngine::Auto},
+                {"own", MatrixEngine::Own},
+                {"oneDNN", MatrixEngine::OneDnn},
+                {"OpenBLAS", MatrixEngine::OpenBlas}},
+               "what computes products of dense matrices on the CPU; auto: our own kernels, and for large products the "
+               "library that is faster on this processor, if it is installed"),
         Opt("traceLevel", &S::traceLevel, "how much is printed: 0 little, 1 progress, 2 details"),
         Opt("stderr", &S::stderrPrefix,
             "the log goes to <stderr>_<command>_..._<command>.log instead of standard error; where that name would be "

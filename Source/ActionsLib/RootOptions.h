@@ -19,6 +19,7 @@ struct RootOptions
     GpuMatrixMath gpuMatrixMath = GpuMatrixMath::Float;
     bool gpuGraphs = true;
     int numCPUThreads = 0;
+    MatrixEngine matrixEngine = MatrixEngine::Auto;
     int traceLevel = 0;
     std::string stderrPrefix;
     std::string doneFile;

@@ -31,11 +31,11 @@ constexpr const char* c_compiler = "clang " __clang_version__;
 constexpr const char* c_compiler = "g++ " __VERSION__;
 #endif
 
-// All that could compute them; what is used where, the line of the CPU says.
+// The engine of matrixEngine=auto, then the libraries that are installed.
 std::string EnginesText()
 {
-    std::string text = DescribeEngine(GemmEngine::Own);
-    for (const GemmEngine engine : {GemmEngine::OpenBlas, GemmEngine::OneDnn})
+    std::string text = DescribeEngine(MatrixEngine::Auto);
+    for (const MatrixEngine engine : {MatrixEngine::OpenBlas, MatrixEngine::OneDnn})
     {
         const std::string found = DescribeEngine(engine);
         text += "; " + (found.empty() ? std::string(NameOf(engine)) + " not found" : found + " found");

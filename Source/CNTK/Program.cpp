@@ -22,6 +22,7 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Common/Workers.h"
+#include "Math/Cpu/GemmEngines.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -109,6 +110,14 @@ int ThreadsOf(const RootOptions& options, const Workers* workers)
     return int(std::clamp<size_t>(share, 1, allowed));
 }
 
+void CheckMatrixEngine(const ConfigParameters& root, const RootOptions& options)
+{
+    if (options.matrixEngine != MatrixEngine::Auto && DescribeEngine(options.matrixEngine).empty())
+        FailAt(root.Require("matrixEngine").Where(), ErrorKind::Config, "matrixEngine is ",
+               NameOf(options.matrixEngine),
+               ", but this library is not installed; install it, or write matrixEngine=auto or matrixEngine=own");
+}
+
 ProgramContext ContextOf(const RootOptions& options, Workers* workers, Log& log)
 {
     ProgramContext program{.log = log,
@@ -119,6 +128,7 @@ ProgramContext ContextOf(const RootOptions& options, Workers* workers, Log& log)
     program.parallelTrain = options.parallelTrain;
     program.workers = workers;
     program.cpu.threads = ThreadsOf(options, workers);
+    program.cpu.matrixEngine = options.matrixEngine;
     program.gpu.matrixMath = options.gpuMatrixMath;
     program.gpu.graphs = options.gpuGraphs;
     if (options.traceLevel >= 1)
@@ -233,6 +243,7 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
     }
 
     const RootOptions options = ReadOptions<RootOptions>(root);
+    CheckMatrixEngine(root, options);
     const std::vector<std::string>& commands = options.command;
     log.SetTimestamping(options.timestamping);
     if (line.check && options.parallelTrain && RankByLauncher() != 0)

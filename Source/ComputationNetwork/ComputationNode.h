@@ -18,7 +18,7 @@ namespace cntk
 {
 
 class GradientUpdates; // ComputationNetwork/Evaluation/GradientUpdates.h
-struct Product;        // Math/ProductList.h
+struct Product;        // Math/Products.h
 
 class ComputationNetwork;
 class ComputationNode;

@@ -2,7 +2,7 @@
 // Nodes page, suggestions and the generic tests all read it.
 #pragma once
 
-#include "Math/TensorShape.h"
+#include "Math/TensorView.h"
 
 #include <cstddef>
 #include <functional>

@@ -1,7 +1,8 @@
-// A place where numbers live and are computed: the CPU, a GPU, in tests the reference backend. Nothing above this
+// A place where values are stored and computed: the CPU, a GPU or, in tests, the reference backend. Nothing above this
 // interface may assume host memory.
 #pragma once
 
+#include "Common/Error.h"
 #include "Math/DataType.h"
 
 #include <cstddef>
@@ -10,19 +11,35 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cntk
 {
 
 class Kernels;      // Math/Kernels.h: the backend interface
-class WorkRecorder; // Math/WorkRecorder.h
+class WorkRecorder; // Math/RepeatedWork.h
+
+// The error of an allocation that failed.
+class OutOfMemory : public Error
+{
+public:
+    OutOfMemory(std::string message, size_t freeBytes)
+        : Error(ErrorKind::Device, std::move(message)), m_freeBytes(freeBytes)
+    {
+    }
+
+    size_t FreeBytes() const { return m_freeBytes; } // of the device, at the time of the request
+
+private:
+    size_t m_freeBytes;
+};
 
 // deviceId of the config: -1 = CPU, n >= 0 = GPU n.
 using DeviceId = int;
 constexpr DeviceId c_cpuDevice = -1;
 
-// Made once and passed down (no globals); outlives every matrix on it.
+// Created once and passed down (no globals); outlives every matrix on it.
 class Device
 {
 public:
@@ -32,7 +49,7 @@ public:
     virtual std::string Describe() const = 0; // "CPU (4 threads, AVX2, OpenBLAS Haswell)"
     virtual Kernels& GetKernels() = 0;
 
-    // Memory aligned to 64 bytes. Allocation failure is an Error of kind Device with the size.
+    // Returns memory aligned to 64 bytes, or throws OutOfMemory.
     virtual void* Allocate(size_t bytes) = 0;
     virtual void Free(void* memory) noexcept = 0;
     virtual void CopyFromHost(void* destination, const void* host, size_t bytes) = 0;
@@ -40,18 +57,28 @@ public:
     virtual void Copy(void* destination, const void* source, size_t bytes) = 0; // within the device
     virtual void Zero(void* destination, size_t bytes) = 0;
     virtual void Synchronize() = 0;
-    // True where the device's memory can be read by the host as it is.
+    // True if the host can read the device's memory.
     virtual bool IsHostMemory() const = 0;
-    // Masks of columns that operations will be given, whole or in parts: a device that copies them does so once.
+    // Announces a mask of columns that operations will get, whole or in parts, so that a device copies it once.
     virtual void ExpectMask(std::span<const uint8_t> /*mask*/) {}
-    // Null: work is not recorded.
+    // Null: the device does not record work.
     virtual WorkRecorder* Recorder() { return nullptr; }
+};
+
+// matrixEngine: what computes dense matrix products on the CPU.
+enum class MatrixEngine : uint8_t
+{
+    Auto, // our own kernels, or a library for the shapes that it computes faster on this processor
+    Own,
+    OneDnn,
+    OpenBlas
 };
 
 struct CpuOptions
 {
-    int threads = 0; // numCPUThreads: 0 = as many as cores allowed to this process
-    // Is told once of each shape of product what it runs on (traceLevel=2); empty: nobody asks.
+    int threads = 0; // numCPUThreads: 0 = all cores allowed to this process
+    MatrixEngine matrixEngine = MatrixEngine::Auto;
+    // Called once for each shape of product with the engine that computes it (traceLevel=2). May be empty.
     std::function<void(const std::string& text)> trace = {};
 };
 
@@ -78,8 +105,6 @@ struct GpuOptions
 };
 
 std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options = {});
-// Naive loops; for tests, where it proves that nothing above the backend interface cares which backend runs.
-std::shared_ptr<Device> MakeReferenceDevice();
 // Opens the GPU library at run time. Fails (kind Device) with the reason when it, a driver or the device is missing, or
 // when what it computes is wrong (GpuSelfCheck.h).
 std::shared_ptr<Device> MakeGpuDevice(DeviceId id, const GpuOptions& options = {});

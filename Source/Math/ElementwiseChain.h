@@ -1,5 +1,5 @@
-// Element-wise operations that run one after another over the same elements, in one pass: a recurrent loop's time step
-// has some twenty of them, on so few elements that each alone would cost more in being called than in computing.
+// Element-wise operations that run one after another over the same elements, in one pass. A time step of a recurrent
+// loop has some twenty of them, on so few elements that separate calls would cost more than the computation.
 #pragma once
 
 #include "Math/ElementwiseOps.h"
@@ -16,14 +16,14 @@ namespace cntk
 struct ElementwiseLink
 {
     static constexpr int c_kept = -1;
-    // A matrix whose columns are so many elements apart; 0: one column stands for all.
+    // A matrix and the stride of its columns; 0: one column for all.
     struct Place
     {
         void* data = nullptr;
         size_t stride = 0;
-        bool isOfStep = false; // it has the columns of one time step alone
-        // What only later links of the same chain read has a number, and its memory need not be written; the same
-        // number where lives do not overlap.
+        bool isOfStep = false; // it has only the columns of one time step
+        // A number for values that only later links of this chain read; their memory need not be written. Values whose
+        // lifetimes do not overlap share a number.
         int temporary = c_kept;
     };
 
@@ -34,21 +34,21 @@ struct ElementwiseLink
     Place output;
 };
 
-// All matrices have so many rows, and elements of one type on one device.
+// All matrices have the same number of rows, element type and device.
 struct ElementwiseChain
 {
     Device* device = nullptr;
     DataType type = DataType::Float32;
     size_t rows = 0;
     std::vector<ElementwiseLink> links; // a link may read and write what those before it wrote
-    int known = KnownChains::c_none;    // KnownChains::Find of the links, if somebody looked
+    int known = KnownChains::c_none;    // KnownChains::Find of the links, if it was called
 };
 
 namespace Ops
 {
 
-// Columns [firstColumn, firstColumn + columns) through all links; to the last bit what Elementwise gives link by link.
-// firstOfStep: which column the first one is where a place has those of one time step.
+// Runs columns [firstColumn, firstColumn + columns) through all links, with the bits of one Elementwise for each link.
+// firstOfStep: the first column in places that have only the columns of one time step.
 void RunChain(const ElementwiseChain& chain, size_t firstColumn, size_t columns, size_t firstOfStep = 0);
 
 } // namespace Ops

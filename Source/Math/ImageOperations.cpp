@@ -1,43 +1,48 @@
-// Checks of arguments, then one call of the backend.
+// Checks arguments, then makes one call of the backend.
 #include "Math/ImageOperations.h"
 
 #include "Common/Error.h"
 #include "Math/Kernels.h"
 #include "Math/OperandChecks.h"
 
+#include <functional>
+
 namespace cntk
 {
 
+namespace
+{
+
+// The product of a property of all axes.
+template <class Property>
+size_t ProductOf(const WindowGeometry& geometry, Property property)
+{
+    size_t product = 1;
+    for (size_t axis = 0; axis < geometry.rank; ++axis)
+        product *= std::invoke(property, geometry.axes[axis]);
+    return product;
+}
+
+} // namespace
+
 size_t WindowGeometry::InputElements() const
 {
-    size_t elements = 1;
-    for (size_t axis = 0; axis < rank; ++axis)
-        elements *= axes[axis].input;
-    return elements;
+    return ProductOf(*this, &WindowAxis::input);
 }
 
 size_t WindowGeometry::OutputElements() const
 {
-    size_t elements = 1;
-    for (size_t axis = 0; axis < rank; ++axis)
-        elements *= axes[axis].Output();
-    return elements;
+    return ProductOf(*this, &WindowAxis::Output);
 }
 
 size_t WindowGeometry::KernelElements() const
 {
-    size_t elements = 1;
-    for (size_t axis = 0; axis < rank; ++axis)
-        elements *= axes[axis].kernel;
-    return elements;
+    return ProductOf(*this, &WindowAxis::kernel);
 }
 
 size_t WindowGeometry::KernelCount() const
 {
-    size_t count = 1;
-    for (size_t axis = 0; axis < rank; ++axis)
-        count *= axes[axis].Kernels();
-    return count;
+    return ProductOf(*this, &WindowAxis::Kernels);
 }
 
 std::string WindowGeometry::ToString() const
@@ -94,10 +99,7 @@ void Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, co
     if (ending.bias.data)
     {
         CheckOperands("Convolve", output, ending.bias);
-        size_t maps = 1;
-        for (size_t axis = 0; axis < geometry.rank; ++axis)
-            maps *= geometry.axes[axis].maps;
-        CheckColumns("Convolve", "the bias", ending.bias, maps, 1, geometry);
+        CheckColumns("Convolve", "the bias", ending.bias, ProductOf(geometry, &WindowAxis::maps), 1, geometry);
     }
     if (output.Elements() > 0)
         kernels.Convolve(geometry, weights, input, output, ending);
@@ -124,7 +126,8 @@ void ConvolveWeightGradient(const ConvolutionGeometry& geometry, const MatrixVie
     CheckColumns("ConvolveWeightGradient", "the gradient", gradient, geometry.OutputElements(), input.columns,
                  geometry);
     CheckColumns("ConvolveWeightGradient", "the input", input, geometry.InputElements(), gradient.columns, geometry);
-    kernels.ConvolveWeightGradient(geometry, gradient, input, weightGradient, accumulate ? 1 : 0); // also of no samples
+    kernels.ConvolveWeightGradient(geometry, gradient, input, weightGradient,
+                                   accumulate ? 1 : 0); // also without samples
 }
 
 void Pool(PoolKind kind, const WindowGeometry& geometry, const MatrixView& input, const MatrixView& output)

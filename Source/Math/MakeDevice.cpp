@@ -1,4 +1,4 @@
-// Which device a config asks for.
+// Creates the device that a config asks for.
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Device.h"

@@ -2,7 +2,6 @@
 #include "Math/Matrix.h"
 
 #include "Common/Error.h"
-#include "Math/Operations.h"
 
 #include <algorithm>
 #include <bit>
@@ -140,20 +139,6 @@ void Matrix::SetZero()
         GetDevice().Zero(m_buffer.Data(), Elements() * SizeOf(m_type));
 }
 
-void Matrix::CopyFrom(const MatrixView& source)
-{
-    if (!IsAllocated() || m_type != source.type)
-    {
-        if (!source.device)
-            Fail(ErrorKind::Internal, "a matrix is copied from a view without a device");
-        if (m_buffer.GetDevice() != source.device)
-            m_buffer = Buffer(*source.device);
-        m_type = source.type;
-    }
-    Resize(source.rows, source.columns);
-    Ops::Copy(source, View());
-}
-
 void Matrix::FromHost(std::span<const double> values)
 {
     CopyConverted(*this, values);
@@ -271,17 +256,10 @@ SparseView SparseMatrix::View() const
     return view;
 }
 
-std::vector<double> SparseMatrix::ToHostDense() const
-{
-    Matrix dense(m_rows, m_columns, m_type, *m_columnStarts.GetDevice());
-    Ops::ToDense(View(), dense);
-    return dense.ToHost();
-}
-
 // ---- TouchedColumns -------------------------------------------------------------------------------------------------
 
-// Words of a minibatch are so many of all, and in so random an order, that marking them in a set of bits takes a
-// quarter of what sorting them does.
+// A minibatch has so many words, in so random an order, that marking them in a set of bits takes a quarter of the time
+// of sorting them.
 void TouchedColumns::Order(size_t count)
 {
     constexpr size_t c_bits = 64, c_mostWordsOfOne = 8;

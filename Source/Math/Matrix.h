@@ -98,7 +98,7 @@ private:
     Buffer m_values;
     Buffer m_rowIndices;
     Buffer m_columnStarts;
-    // Who needs them on the host need not wait for a device of other memory.
+    // Copies for the host, so that it need not wait for a GPU.
     std::vector<int32_t> m_hostRowIndices;
     std::vector<int32_t> m_hostColumnStarts;
     size_t m_rows = 0;
@@ -121,5 +121,28 @@ struct TouchedColumns
     // Makes of columns in any order, each as often as it may be, what they are to be. count: those of the gradient.
     void Order(size_t count);
 };
+
+// Calls body(first, count) for each maximal range of columns that hold data. `mask` has a byte for each column, 0 for a
+// gap; an empty mask means that all columns hold data.
+template <class Body>
+void ForEachDataStretch(std::span<const uint8_t> mask, size_t columns, Body&& body)
+{
+    if (mask.empty())
+    {
+        if (columns > 0)
+            body(size_t(0), columns);
+        return;
+    }
+    size_t first = 0;
+    while (first < columns)
+    {
+        size_t end = first;
+        while (end < columns && mask[end] != 0)
+            end++;
+        if (end > first)
+            body(first, end - first);
+        first = end + 1;
+    }
+}
 
 } // namespace cntk

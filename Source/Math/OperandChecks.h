@@ -1,4 +1,4 @@
-// What operations ask of their operands before they call the backend, and what they say where it does not hold.
+// Checks of operands before an operation calls the backend, and their messages.
 #pragma once
 
 #include "Common/Error.h"

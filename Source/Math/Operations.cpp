@@ -1,4 +1,4 @@
-// Checks of arguments, then one call of the backend.
+// Checks arguments, then makes one call of the backend.
 #include "Math/Operations.h"
 
 #include "Common/Error.h"
@@ -6,33 +6,132 @@
 #include "Math/OperandChecks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-
-namespace cntk
-{
-
-void Kernels::ZeroColumns(const MatrixView& output, std::span<const int32_t> columns)
-{
-    for (size_t i = 0; i < columns.size();)
-    {
-        size_t end = i + 1;
-        while (end < columns.size() && columns[end] == columns[end - 1] + 1)
-            end++;
-        Fill(output.Columns(size_t(columns[i]), end - i), 0);
-        i = end;
-    }
-}
-
-bool Kernels::CrossEntropyWithSoftmaxAlone(const SparseView&, const MatrixView&, std::span<const uint8_t>,
-                                           const MatrixView&, const MatrixView&)
-{
-    return false;
-}
-
-} // namespace cntk
+#include <string>
 
 namespace cntk::Ops
 {
+
+// ---- element-wise ---------------------------------------------------------------------------------------------------
+
+namespace
+{
+
+// Along each axis the inputs have one common dimension or 1; the output has that, or 1 (reduced).
+[[noreturn]] [[gnu::cold]] [[gnu::noinline]] void
+FailElementwise(ElementwiseOp op, std::span<const TensorView* const> inputs, const TensorView& output)
+{
+    std::string text;
+    for (const TensorView* input : inputs)
+        text += Concat(text.empty() ? "[" : ", [", ShapeOf(*input), "]");
+    Fail(ErrorKind::Internal, NameOf(op), ": inputs ", text, " do not fit output [", ShapeOf(output), "]");
+}
+
+template <size_t arity>
+Kernels& CheckElementwise(ElementwiseOp op, const std::array<const TensorView*, arity>& inputs,
+                          const TensorView& output)
+{
+    if (ArityOf(op) != arity)
+        Fail(ErrorKind::Internal, NameOf(op), " takes ", ArityOf(op), " inputs; ", arity, " were given");
+    Kernels* kernels = nullptr;
+    if constexpr (arity == 1)
+        kernels = &CheckOperands(NameOf(op), output, *inputs[0]);
+    else if constexpr (arity == 2)
+        kernels = &CheckOperands(NameOf(op), output, *inputs[0], *inputs[1]);
+    else
+        kernels = &CheckOperands(NameOf(op), output, *inputs[0], *inputs[1], *inputs[2]);
+
+    size_t rank = output.rank;
+    for (const TensorView* input : inputs)
+        rank = std::max(rank, input->rank);
+    bool reduces = false;
+    for (size_t axis = 0; axis < rank; ++axis)
+    {
+        size_t common = 1;
+        for (const TensorView* input : inputs)
+        {
+            const size_t dim = axis < input->rank ? input->dims[axis] : 1;
+            if (dim == 1)
+                continue;
+            if (common != 1 && dim != common)
+                FailElementwise(op, inputs, output);
+            common = dim;
+        }
+        const size_t outputDim = axis < output.rank ? output.dims[axis] : 1;
+        if (common != 1 && outputDim != 1 && outputDim != common)
+            FailElementwise(op, inputs, output);
+        reduces |= common != 1 && outputDim == 1;
+    }
+    if (reduces)
+    {
+        for (const TensorView* input : inputs)
+        {
+            if (input->data == output.data && input->data && output.Elements() > 0 && input->Elements() > 0)
+                Fail(ErrorKind::Internal, NameOf(op), ": a reduction cannot write to its own input");
+        }
+    }
+    return *kernels;
+}
+
+template <size_t arity>
+void RunElementwise(ElementwiseOp op, const std::array<const TensorView*, arity>& inputs, const TensorView& output,
+                    double alpha, double beta, ReduceOp reduce)
+{
+    CheckElementwise(op, inputs, output).Elementwise({op, reduce, alpha, beta, inputs}, output);
+}
+
+template <size_t arity>
+void RunOverData(ElementwiseOp op, const std::array<const TensorView*, arity>& inputs, std::span<const uint8_t> mask,
+                 const TensorView& output, double alpha, double beta)
+{
+    Kernels& kernels = CheckElementwise(op, inputs, output);
+    const ElementwiseCall call{op, ReduceOp::Sum, alpha, beta, inputs};
+    if (mask.empty())
+        return kernels.Elementwise(call, output);
+    const size_t axis = call.LastAxis();
+    size_t entries = 1;
+    for (const TensorView* input : inputs)
+        if (axis < input->rank)
+            entries = std::max(entries, input->dims[axis]);
+    CheckMask(NameOf(op), mask, entries);
+    if (axis < output.rank && output.dims[axis] != 1)
+        Fail(ErrorKind::Internal, NameOf(op), ": a sum over data has output [", ShapeOf(output),
+             "]; its last dimension must be 1");
+    kernels.ElementwiseOverData(call, mask, output);
+}
+
+} // namespace
+
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& output, double alpha, double beta,
+                 ReduceOp reduce)
+{
+    RunElementwise<1>(op, {&a}, output, alpha, beta, reduce);
+}
+
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& output, double alpha,
+                 double beta, ReduceOp reduce)
+{
+    RunElementwise<2>(op, {&a, &b}, output, alpha, beta, reduce);
+}
+
+void Elementwise(ElementwiseOp op, const TensorView& a, const TensorView& b, const TensorView& c,
+                 const TensorView& output, double alpha, double beta, ReduceOp reduce)
+{
+    RunElementwise<3>(op, {&a, &b, &c}, output, alpha, beta, reduce);
+}
+
+void ElementwiseOverData(ElementwiseOp op, const TensorView& a, std::span<const uint8_t> mask, const TensorView& output,
+                         double alpha, double beta)
+{
+    RunOverData<1>(op, {&a}, mask, output, alpha, beta);
+}
+
+void ElementwiseOverData(ElementwiseOp op, const TensorView& a, const TensorView& b, std::span<const uint8_t> mask,
+                         const TensorView& output, double alpha, double beta)
+{
+    RunOverData<2>(op, {&a, &b}, mask, output, alpha, beta);
+}
 
 namespace
 {
@@ -429,4 +528,83 @@ bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rat
     return IsEmpty(parameter) || kernels.Descend(parameter, gradient, rate, touched);
 }
 
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+namespace
+{
+
+Kernels& CheckedTable(const char* operation, const MatrixView& table, const SparseView& s, const MatrixView& words)
+{
+    if (!table.device || s.device != table.device || words.device != table.device)
+        Fail(ErrorKind::Internal, operation, ": operands are on different devices");
+    if (s.type != table.type || words.type != table.type)
+        Fail(ErrorKind::Internal, operation, ": operands are of different types");
+    if (table.columns == 0 || s.rows % table.columns != 0)
+        Fail(ErrorKind::Internal, operation, ": samples of ", s.rows, " rows are no words of a table of ",
+             table.columns, " columns");
+    const size_t count = s.rows / table.columns;
+    if (words.rows != count * table.rows || words.columns != s.columns)
+        Fail(ErrorKind::Internal, operation, ": ", s.columns, " samples of ", count, " words of ", table.rows,
+             " rows do not fit [", words.rows, " x ", words.columns, "]");
+    return table.device->GetKernels();
+}
+
+} // namespace
+
+void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output)
+{
+    Kernels& kernels = CheckedTable("LookUpColumns", table, s, output);
+    if (output.Elements() > 0)
+        kernels.LookUpColumns(table, s, output);
+}
+
+void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
+                           TouchedColumns& touched)
+{
+    Kernels& kernels = CheckedTable("LookUpColumnsGradient", tableGradient, s, gradient);
+    touched.isRecorded = true;
+    if (gradient.Elements() > 0)
+        kernels.LookUpColumnsGradient(gradient, s, tableGradient, touched);
+}
+
+// ---- independent tasks ----------------------------------------------------------------------------------------------
+
+size_t ThreadsApart(Device& device)
+{
+    return device.GetKernels().ThreadsApart();
+}
+
+void RunApart(Device& device, size_t tasks, void (*task)(const void* body, size_t index), const void* body)
+{
+    device.GetKernels().RunApart(tasks, task, body);
+}
+
 } // namespace cntk::Ops
+
+namespace cntk
+{
+
+// ---- functions of matrices that need operations ---------------------------------------------------------------------
+
+void Matrix::CopyFrom(const MatrixView& source)
+{
+    if (!IsAllocated() || m_type != source.type)
+    {
+        if (!source.device)
+            Fail(ErrorKind::Internal, "a matrix is copied from a view without a device");
+        if (m_buffer.GetDevice() != source.device)
+            m_buffer = Buffer(*source.device);
+        m_type = source.type;
+    }
+    Resize(source.rows, source.columns);
+    Ops::Copy(source, View());
+}
+
+std::vector<double> SparseMatrix::ToHostDense() const
+{
+    Matrix dense(m_rows, m_columns, m_type, *m_columnStarts.GetDevice());
+    Ops::ToDense(View(), dense);
+    return dense.ToHost();
+}
+
+} // namespace cntk

@@ -1,13 +1,15 @@
-// What the rest of the program calls: checked operations on views. Each checks shapes, types and devices (messages with
-// both shapes; kind Internal, since nodes check user mistakes when the network is validated), then makes one call of
-// the backend. "accumulate" adds to the output instead of replacing it. None allocates in the steady state.
+// Checked operations on views, for the whole program. Each checks shapes, types and devices (errors of kind Internal,
+// since nodes report user mistakes when the network is validated) and then makes one call of the backend. "accumulate"
+// adds to the output instead of replacing it. No operation allocates in the steady state.
 #pragma once
 
 #include "Math/ElementwiseOps.h"
 #include "Math/Matrix.h"
 #include "Math/TensorView.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace cntk::Ops
@@ -114,8 +116,36 @@ void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64
 // S = momentum*S + (1-momentum)*rate*G;  W -= S. With touched columns only those take part.
 void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
                     double momentum, const TouchedColumns* touched = nullptr);
-// What that does to W where the momentum is 0, bit for bit. False: the device has no such pass, and nothing is done.
+// Changes W as MomentumUpdate with momentum 0 does, to the same bits. Returns false if the device has no such kernel
+// and did nothing.
 bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
              const TouchedColumns* touched = nullptr);
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+// Columns of a table picked by sparse one-hot samples of one or several words: embeddings. The result is that of
+// products of the table with each word's block of rows.
+
+// s has words * table.columns rows: the one-hot columns of a sample's words, one below another.
+// output(block w, j) = table * s(block w, j) with blocks of table.rows rows in the output.
+void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output);
+// tableGradient += sum over words and samples of gradient(block w, j) * s(block w, j)'; adds the columns that were
+// changed to touched.
+void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
+                           TouchedColumns& touched);
+
+// ---- independent tasks ----------------------------------------------------------------------------------------------
+
+// The number of tasks that the device runs at the same time.
+size_t ThreadsApart(Device& device);
+// Calls task(i) for each i in [0, tasks), in parallel where the backend has threads. Tasks call only element-wise
+// operations, copies, fills, lookups and products, touch nothing that another one writes, and do not throw.
+void RunApart(Device& device, size_t tasks, void (*task)(const void* body, size_t index), const void* body);
+template <class Task>
+void RunApart(Device& device, size_t tasks, const Task& task)
+{
+    RunApart(
+        device, tasks, [](const void* body, size_t index) { (*static_cast<const Task*>(body))(index); },
+        std::addressof(task));
+}
 
 } // namespace cntk::Ops

@@ -11,11 +11,11 @@ namespace cntk
 namespace
 {
 
-// Minibatches of so many forms are told apart. More would hold more memory of the device.
+// The number of keys that are kept. More would hold more memory of the device.
 constexpr size_t c_mostEntries = 16;
-// So many forms that cannot be recorded mean that none can.
+// After so many keys whose work cannot be recorded, recording is given up.
 constexpr size_t c_mostRefusals = 3;
-// To record takes longer than to run: not again and again for nothing.
+// Recording takes longer than running, so it is not tried more often than this without a repetition.
 constexpr size_t c_mostInVain = 2;
 
 } // namespace

@@ -1,9 +1,8 @@
-// Work that is done again and again with the same shapes: as ever the first time, recorded the second, and repeated
-// from then on, where the device can (WorkRecorder.h).
+// Work with the same shapes that is done again and again, as CUDA graphs: it runs as usual the first time, is recorded
+// the second time and repeated with one call from then on. Devices whose calls cost nothing have no recorder.
 #pragma once
 
 #include "Math/Device.h"
-#include "Math/WorkRecorder.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,31 +14,66 @@
 namespace cntk
 {
 
+// Recorded with its addresses and arguments. Numbers that change between repetitions are collected anew
+// (WorkRecorder::BeginRepeat).
+class RecordedWork
+{
+public:
+    virtual ~RecordedWork() = default;
+};
+
+class WorkRecorder
+{
+public:
+    virtual ~WorkRecorder() = default;
+
+    // Counts calls that cannot be recorded: the host waited, or passed data that would differ the next time.
+    virtual uint64_t Obstacles() const = 0;
+    virtual const char* LastObstacle() const = 0;
+
+    // Records work from now on instead of running it. Work that cannot be recorded throws an Error of kind Device.
+    // Returns false if recording is impossible now.
+    virtual bool Begin() = 0;
+    // Ends the recording and runs it. Null: nothing was recorded or run.
+    virtual std::unique_ptr<RecordedWork> End() = 0;
+    virtual void Abandon() noexcept = 0;
+
+    // False after memory that the work may use has been freed.
+    virtual bool IsValid(const RecordedWork& work) const = 0;
+    // From now on runs nothing, and only collects the numbers that change, in the order of the work.
+    virtual void BeginRepeat(RecordedWork& work) = 0;
+    // Runs the work with them. Returns false, and runs nothing, if they do not fit the work.
+    virtual bool EndRepeat() = 0;
+    virtual void AbandonRepeat() noexcept = 0;
+
+    // Writes a line to the log, each line once.
+    virtual void Report(const char* what, const char* why) = 0;
+};
+
 class RepeatedWork
 {
 public:
-    // What is to be done.
     class Steps
     {
     public:
         virtual ~Steps() = default;
         virtual void Run() = 0;
-        // Of work that the device repeats: what the host has to do besides, and whose numbers change. The device runs
-        // nothing of it, so it may not ask for results.
+        // Does the host's part of work that the device repeats, and calls the work whose numbers change. The device
+        // runs nothing, so results must not be read.
         virtual void Repeat() = 0;
-        // What the host changes while it runs, for attempts that fail.
+        // Save and restore what Run changes on the host, for attempts that fail.
         virtual void Save() {}
         virtual void Restore() {}
     };
 
-    // name: what it is, for the log ("the forward pass").
+    // name: for the log ("the forward pass").
     RepeatedWork(Device& device, std::string name);
 
-    // False: the device has nothing to gain, or this work cannot be recorded; no key is needed.
+    // False if the device does not record, or not this work; Run then needs no key.
     bool IsOn() const { return m_recorder != nullptr && !m_isOff; }
-    // For work that cannot be recorded; the log tells why. Null: nobody would expect it to be.
+    // Excludes this work from recording. `why` goes to the log; null: no line.
     void TurnOff(const char* why);
-    // Two runs with one key ask the device for the same work, but for numbers that it takes anew.
+    // Runs with the same key do the same work, apart from numbers that are collected anew.
     void Run(std::span<const uint64_t> key, Steps& steps);
 
 private:
@@ -47,7 +81,7 @@ private:
     {
         std::vector<uint64_t> key;
         uint64_t lastUse = 0;
-        bool wasRun = false; // and can be recorded
+        bool wasRun = false; // without an obstacle to recording
         bool isRefused = false;
         bool wasRepeated = false; // since it was recorded
         size_t recordedInVain = 0;

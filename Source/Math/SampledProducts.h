@@ -12,8 +12,8 @@
 namespace cntk
 {
 
-// Which slice of the weights' columns each sample is multiplied with, and which column of the slice is right; samples
-// of one slice together. Host memory; vectors keep their memory from minibatch to minibatch.
+// The slice of the weights' columns for each sample, and the correct column in it. Samples with the same slice are
+// grouped. Host memory; vectors keep their memory between minibatches.
 struct ColumnSlices
 {
     // Samples that share a slice: members [firstMember, firstMember + memberCount) of the list.
@@ -25,7 +25,7 @@ struct ColumnSlices
         size_t memberCount = 0;  // more than 0
         size_t firstElement = 0; // of the group's block, columnCount x memberCount, among the elements of all groups
     };
-    // What a sample asks for.
+    // The slice for a sample.
     struct Request
     {
         int32_t sample = 0; // column of the inputs

@@ -1,17 +1,55 @@
-// Non-owning views of device memory: TensorView (strided, broadcasting) and MatrixView (column-major with a leading
-// dimension). Passed by value; never stored beyond the life of the buffer.
+// Dimensions of tensors, and non-owning views of device memory: TensorView (strided, broadcasting) and MatrixView
+// (column-major with a leading dimension). Views are passed by value and never stored beyond the life of the buffer.
 #pragma once
 
 #include "Math/DataType.h"
 #include "Math/Device.h"
-#include "Math/TensorShape.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
 
 namespace cntk
 {
+
+// ---- dimensions -----------------------------------------------------------------------------------------------------
+// The first dimension is the fastest. A matrix is [rows x columns]; a sample is [d1 x d2 x ...].
+
+// A value; no allocation. Missing trailing dimensions count as 1. A dimension of 0 is "to be inferred".
+class TensorShape
+{
+public:
+    static constexpr size_t c_maxRank = 12;
+
+    TensorShape() = default; // rank 0: a scalar
+    TensorShape(std::initializer_list<size_t> dims);
+    explicit TensorShape(std::span<const size_t> dims);
+
+    size_t Rank() const { return m_rank; }
+    size_t operator[](size_t axis) const { return axis < m_rank ? m_dims[axis] : 1; }
+    void SetDim(size_t axis, size_t dim); // axis < c_maxRank; grows the rank with ones
+    std::span<const size_t> Dims() const { return {m_dims.data(), m_rank}; }
+
+    size_t Elements() const;               // product; 1 for rank 0
+    bool HasUnknown() const;               // some dimension is 0
+    TensorShape Padded(size_t rank) const; // with ones at the end
+    TensorShape WithoutTrailingOnes() const;
+    // For storage of parameters: dim 0 x product of the others.
+    size_t MatrixRows() const { return (*this)[0]; }
+    size_t MatrixColumns() const;
+
+    bool operator==(const TensorShape& other) const; // exact, rank included
+    std::string ToString() const;                    // "2 x 50"; "" for rank 0
+
+private:
+    std::array<size_t, c_maxRank> m_dims{};
+    size_t m_rank = 0;
+};
+
+// ---- views ----------------------------------------------------------------------------------------------------------
 
 // rows x columns, column-major, column j starts at data + j*stride elements.
 struct MatrixView
@@ -39,8 +77,7 @@ struct MatrixView
         view.rows = count;
         return view;
     }
-    // Whether it begins in the memory of the other, between whose columns there may be holes. Nothing is within a
-    // matrix without memory.
+    // True if this view begins in the memory of `whole`, including gaps between its columns.
     bool IsWithin(const MatrixView& whole) const
     {
         return data >= whole.data && data < whole.Beyond(whole.columns * whole.stride);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "Math/Matrix.h"
-#include "Math/NoiseFormulas.h"
 #include "Math/UpdateFormulas.h"
 
 #include <limits>
@@ -42,8 +41,8 @@ bool ResolveOnHost(UpdateCall& call, Kernels& kernels, const MatrixView& gradien
 namespace Ops
 {
 
-// As many states as the formula has, of the parameter's shape. With normalizes the gradient's memory is used for the
-// directions.
+// `states` has the number of states of the formula, each with the parameter's shape. With `normalizes`, the gradient's
+// memory is overwritten by the directions.
 void UpdateParameter(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
                      const MatrixView& gradient);
 

@@ -323,6 +323,16 @@ class MessagesTest(MessagesTestCase):
         self.assertRegex(subprocess.run(version, capture_output=True, text=True, check=True).stdout,
                          "\nMPI: built in, but '%s/lib/libcntkmpi.so' cannot be opened: .*\n" % self.folder)
 
+    def test_matrix_engine(self):
+        version = self.cntk("--version").stdout
+        for engine, name in (("own", "own kernels"), ("OpenBLAS", "OpenBLAS"), ("oneDNN", "oneDNN")):
+            arguments = ("configFile=exp.cntk", "deviceId=-1", "makeMode=false", "traceLevel=2", "matrixEngine=" + engine)
+            if name + " not found" in version:
+                self.assertIn("matrixEngine is %s, but this library is not installed" % engine,
+                              self.cntk(*arguments, status=3).stderr)
+            else:
+                self.assertRegex(self.cntk(*arguments).stderr, r"Product \d+ x \d+ .* float: " + name)
+
     # A plugin may need OpenBLAS: it must know the processor before any is loaded.
     def test_openblas_is_told_the_processor_unless_the_user_says_another(self):
         with mock.patch.dict(os.environ):

@@ -5,7 +5,6 @@
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/Cpu/GemmContext.h"
 #include "Math/Cpu/ThreadPool.h"
-#include "Math/Cpu/VectorKernels.h"
 
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -120,13 +119,12 @@ double Median(std::vector<double>& values)
     return values[values.size() / 2];
 }
 
-void Run(benchmark::State& state, const Shape& shape, GemmEngine engine, int threads)
+void Run(benchmark::State& state, const Shape& shape, MatrixEngine engine, int threads)
 {
-    if (engine != GemmEngine::Own && FindSingleGemm(engine) == nullptr)
+    if (engine != MatrixEngine::Own && FindLibraryProduct<float>(engine) == nullptr)
         return state.SkipWithError("the library is not installed");
     ThreadPool pool(threads);
-    GemmContext context(pool);
-    context.ForceEngine(engine);
+    GemmContext context(pool, KernelsFor(BestInstructionSet()).products, engine);
     std::mt19937 random(1);
     std::uniform_real_distribution<float> uniform(-1, 1);
     // Where matrices lie in the program, too: at the beginning of a line of the cache, large ones in large pages.
@@ -174,8 +172,8 @@ void Run(benchmark::State& state, const Shape& shape, GemmEngine engine, int thr
 
 [[maybe_unused]] const bool c_registered = []
 {
-    const std::pair<const char*, GemmEngine> engines[] = {
-        {"own", GemmEngine::Own}, {"OpenBLAS", GemmEngine::OpenBlas}, {"oneDNN", GemmEngine::OneDnn}};
+    const std::pair<const char*, MatrixEngine> engines[] = {
+        {"own", MatrixEngine::Own}, {"OpenBLAS", MatrixEngine::OpenBlas}, {"oneDNN", MatrixEngine::OneDnn}};
     for (const Shape& shape : c_shapes)
         for (const int threads : {1, 4})
             for (const auto& [name, engine] : engines)

@@ -9,7 +9,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/NetworkReport.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "Math/SingularValues.h"
+#include "Math/Cpu/SingularValues.h"
 
 #include <algorithm>
 #include <chrono>

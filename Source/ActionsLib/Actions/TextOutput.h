@@ -6,7 +6,7 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/MBLayout.h"
-#include "Math/TensorShape.h"
+#include "Math/TensorView.h"
 
 #include <memory>
 #include <span>

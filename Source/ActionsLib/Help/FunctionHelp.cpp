@@ -103,7 +103,7 @@ std::string ShapesOf(const NodeType& type, const GradientSample& sample, const s
 std::vector<std::string> ShapesOf(const NodeType& type, bool sparseOnly, size_t most)
 {
     std::vector<std::string> shapes;
-    const std::shared_ptr<Device> device = MakeReferenceDevice();
+    const std::shared_ptr<Device> device = MakeCpuDevice({.threads = 1});
     for (const GradientSample& sample : type.samples)
     {
         const bool isSparse = std::any_of(sample.inputs.begin(), sample.inputs.end(),

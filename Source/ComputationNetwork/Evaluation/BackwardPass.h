@@ -6,7 +6,7 @@
 #include "ComputationNetwork/Evaluation/GradientUpdates.h"
 #include "ComputationNetwork/Evaluation/JoinedSteps.h"
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 
 #include <span>
 #include <vector>

@@ -5,8 +5,8 @@
 #include "ComputationNetwork/Evaluation/MemoryShortage.h"
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
 #include "ComputationNetwork/NodeError.h"
+#include "Math/Device.h"
 #include "Math/Operations.h"
-#include "Math/OutOfMemory.h"
 
 #include <algorithm>
 #include <limits>

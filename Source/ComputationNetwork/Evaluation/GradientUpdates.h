@@ -2,7 +2,7 @@
 // gradient is then still in the cache, which saves a pass over memory.
 #pragma once
 
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 #include "Math/SampledProducts.h"
 
 namespace cntk

@@ -3,9 +3,7 @@
 
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
-#include "Math/Apart.h"
 #include "Math/Operations.h"
-#include "Math/TableLookup.h"
 
 #include <algorithm>
 #include <utility>

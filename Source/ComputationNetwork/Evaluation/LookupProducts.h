@@ -8,7 +8,7 @@
 #include "ComputationNetwork/Evaluation/DistinctColumns.h"
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 
 #include <cstddef>
 #include <span>

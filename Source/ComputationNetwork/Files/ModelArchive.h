@@ -2,7 +2,7 @@
 #pragma once
 
 #include "Math/Matrix.h"
-#include "Math/TensorShape.h"
+#include "Math/TensorView.h"
 
 #include <cstdint>
 #include <string>

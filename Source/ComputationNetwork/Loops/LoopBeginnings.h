@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 
 #include <cstddef>
 #include <span>

@@ -7,7 +7,7 @@
 #include "ComputationNetwork/Loops/LoopMemory.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
-#include "Math/PackedOperand.h"
+#include "Math/Products.h"
 
 #include <cstddef>
 #include <memory>

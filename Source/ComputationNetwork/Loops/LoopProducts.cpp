@@ -2,7 +2,6 @@
 #include "ComputationNetwork/Loops/LoopProducts.h"
 
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
-#include "Math/Apart.h"
 #include "Math/Operations.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <cstdint>
 #include <string>

@@ -4,7 +4,7 @@
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
-#include "Math/TableLookup.h"
+#include "Math/Operations.h"
 
 namespace cntk
 {

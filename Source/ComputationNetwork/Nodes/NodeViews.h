@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
-#include "Math/DataStretches.h"
+#include "Math/Matrix.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "ComputationNetwork/SparseSupport.h"
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // Flattens a plan into the calls of the forward pass and the ordered calls of the backward pass.
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
 
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 
 #include <algorithm>
 #include <unordered_map>

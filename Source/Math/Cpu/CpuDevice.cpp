@@ -4,7 +4,7 @@
 #include "Common/AllowedCores.h"
 #include "Common/Error.h"
 #include "Math/Cpu/CpuKernels.h"
-#include "Math/HostDevice.h"
+#include "Math/Cpu/HostDevice.h"
 
 #include <algorithm>
 
@@ -17,10 +17,11 @@ namespace
 class CpuDevice final : public HostDevice
 {
 public:
-    CpuDevice(int threads, InstructionSet instructionSet, GemmTrace trace)
-        : m_pool(threads), m_instructionSet(instructionSet), m_kernels(m_pool, instructionSet)
+    CpuDevice(InstructionSet instructionSet, const CpuOptions& options)
+        : m_pool(options.threads), m_instructionSet(instructionSet),
+          m_kernels(m_pool, KernelsFor(instructionSet), options.matrixEngine)
     {
-        m_kernels.Products().TraceTo(std::move(trace));
+        m_kernels.Products().TraceTo(options.trace);
     }
 
     std::string Describe() const override
@@ -42,13 +43,14 @@ private:
 std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options)
 {
     const int allowed = AllowedCores();
-    const int threads = options.threads > 0 ? std::min(options.threads, allowed) : allowed;
-    return MakeCpuDeviceWith(BestInstructionSet(), threads, options.trace);
+    CpuOptions resolved = options;
+    resolved.threads = options.threads > 0 ? std::min(options.threads, allowed) : allowed;
+    return std::make_shared<CpuDevice>(BestInstructionSet(), resolved);
 }
 
 std::shared_ptr<Device> MakeCpuDeviceWith(InstructionSet instructionSet, int threads, GemmTrace trace)
 {
-    return std::make_shared<CpuDevice>(threads, instructionSet, std::move(trace));
+    return std::make_shared<CpuDevice>(instructionSet, CpuOptions{.threads = threads, .trace = std::move(trace)});
 }
 
 } // namespace cntk

@@ -1,8 +1,8 @@
 // The CPU with an instruction set and a number of threads of one's choice: for tests and measurements.
 #pragma once
 
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/GemmContext.h"
-#include "Math/Cpu/VectorKernels.h"
 #include "Math/Device.h"
 
 namespace cntk

@@ -2,7 +2,7 @@
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/ElementwiseRunner.h"
 #include "Math/Cpu/Threads.h"
-#include "Math/DataStretches.h"
+#include "Math/Matrix.h"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +11,9 @@
 namespace cntk
 {
 
-CpuKernels::CpuKernels(ThreadPool& pool, InstructionSet instructionSet)
-    : m_pool(pool), m_gemm(pool), m_prepacked(pool, BestGemmIsa()), m_images(pool, instructionSet),
-      m_updates(UpdateIsaFor(instructionSet)), m_noise(NoiseIsaFor(instructionSet)),
-      m_floats(VectorKernelsFor<float>(instructionSet)), m_doubles(VectorKernelsFor<double>(instructionSet))
+CpuKernels::CpuKernels(ThreadPool& pool, const CpuKernelTable& kernels, MatrixEngine engine)
+    : m_pool(pool), m_kernels(kernels), m_gemm(pool, kernels.products, engine), m_prepacked(pool, kernels.products),
+      m_images(pool, kernels)
 {
 }
 

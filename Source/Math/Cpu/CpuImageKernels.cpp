@@ -6,19 +6,8 @@
 namespace cntk
 {
 
-namespace
-{
-
-ImageIsaSet IsaFor(InstructionSet set)
-{
-    return CompiledFor(set, ImageBaseline, ImageAvx2, ImageAvx512);
-}
-
-} // namespace
-
-CpuImageKernels::CpuImageKernels(ThreadPool& pool, InstructionSet instructionSet)
-    : m_pool(pool), m_instructionSet(instructionSet), m_isa(IsaFor(instructionSet)),
-      m_planar(pool, instructionSet, m_isa)
+CpuImageKernels::CpuImageKernels(ThreadPool& pool, const CpuKernelTable& kernels)
+    : m_pool(pool), m_kernels(kernels), m_planar(pool, kernels)
 {
 }
 
@@ -35,7 +24,7 @@ void CpuImageKernels::Convolve(const ConvolutionGeometry& geometry, const Matrix
                   ConvolveWindows(m_pool, geometry, weights, input, output, ending.bias);
                   if (ending.activation == ElementwiseOp::Copy)
                       return;
-                  const auto activate = VectorKernelsFor<T>(m_instructionSet).elementwise[size_t(ending.activation)][0];
+                  const auto activate = m_kernels.vectors.Of<T>().elementwise[size_t(ending.activation)][0];
                   for (size_t sample = 0; sample < output.columns; ++sample)
                       ApplyInPlace<T>(activate, output.As<T>() + sample * output.stride, output.rows);
               });
@@ -118,7 +107,7 @@ void CpuImageKernels::Pool(PoolKind kind, const WindowGeometry& geometry, const 
                                       PoolPlanes<T> one = task;
                                       one.input = input.As<T>() + sample * input.stride;
                                       one.output = output.As<T>() + sample * output.stride;
-                                      m_isa.Of<T>().pool(one);
+                                      m_kernels.images.Of<T>().pool(one);
                                   }
                               });
               });
@@ -148,7 +137,7 @@ void CpuImageKernels::PoolGradient(PoolKind kind, const WindowGeometry& geometry
                                       one.output = output.As<T>() + sample * output.stride;
                                       one.gradient = gradient.As<T>() + sample * gradient.stride;
                                       one.inputGradient = inputGradient.As<T>() + sample * inputGradient.stride;
-                                      m_isa.Of<T>().poolGradient(one);
+                                      m_kernels.images.Of<T>().poolGradient(one);
                                   }
                               });
               });

@@ -2,11 +2,10 @@
 // axes, kernels that are not shared) over a walk along the windows.
 #pragma once
 
-#include "Math/Cpu/ImageIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/PlanarConvolution.h"
 #include "Math/Cpu/ThreadPool.h"
-#include "Math/Cpu/VectorKernels.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 namespace cntk
 {
@@ -14,7 +13,7 @@ namespace cntk
 class CpuImageKernels final : public ImageKernels
 {
 public:
-    CpuImageKernels(ThreadPool& pool, InstructionSet instructionSet);
+    CpuImageKernels(ThreadPool& pool, const CpuKernelTable& kernels);
 
     void Convolve(const ConvolutionGeometry& geometry, const MatrixView& weights, const MatrixView& input,
                   const MatrixView& output, const ConvolutionEnding& ending) override;
@@ -30,8 +29,7 @@ public:
 
 private:
     ThreadPool& m_pool;
-    InstructionSet m_instructionSet;
-    ImageIsaSet m_isa;
+    const CpuKernelTable& m_kernels;
     PlanarConvolution m_planar;
 };
 

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "Math/Cpu/CpuImageKernels.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/GemmContext.h"
 #include "Math/Cpu/GemmPrepacked.h"
 #include "Math/Cpu/ThreadPool.h"
 #include "Math/Cpu/UpdateBehind.h"
-#include "Math/Cpu/UpdateIsa.h"
-#include "Math/Cpu/VectorKernels.h"
 #include "Math/Kernels.h"
 
+#include <tuple>
 #include <vector>
 
 namespace cntk
@@ -18,7 +18,7 @@ namespace cntk
 class CpuKernels final : public Kernels
 {
 public:
-    CpuKernels(ThreadPool& pool, InstructionSet instructionSet);
+    CpuKernels(ThreadPool& pool, const CpuKernelTable& kernels, MatrixEngine engine);
 
     const GemmContext& Products() const { return m_gemm; }
     GemmContext& Products() { return m_gemm; }
@@ -50,8 +50,6 @@ public:
                               const MatrixView& c) override;
     size_t PackedBytes(const Operand& a) override;
     void Pack(std::span<const MatrixView> parts, bool transposed, void* panels) override;
-    void PackAndMultiply(std::span<const MatrixView> parts, void* panels, const MatrixView& b,
-                         const MatrixView& c) override;
     void MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c, double alpha,
                         double beta) override;
     void MultiplySparse(const Operand& a, const SparseView& s, const MatrixView& c, double alpha, double beta) override;
@@ -116,39 +114,29 @@ private:
     template <class T>
     const VectorKernels<T>& Vector() const
     {
-        if constexpr (sizeof(T) == sizeof(float))
-            return m_floats;
-        else
-            return m_doubles;
-    }
-
-    template <class T>
-    std::vector<UpdateBehind<T>>& Updates()
-    {
-        if constexpr (sizeof(T) == sizeof(float))
-            return m_floatUpdates;
-        else
-            return m_doubleUpdates;
+        return m_kernels.vectors.Of<T>();
     }
 
     // Calls body(kernels) with the inner loops of the element type.
     template <class Body>
     decltype(auto) Visit(DataType type, Body&& body) const
     {
-        return type == DataType::Float32 ? body(m_floats) : body(m_doubles);
+        return type == DataType::Float32 ? body(m_kernels.vectors.floats) : body(m_kernels.vectors.doubles);
     }
 
     ThreadPool& m_pool;
+    const CpuKernelTable& m_kernels;
     GemmContext m_gemm;
     GemmPrepacked m_prepacked;
     CpuImageKernels m_images;
-    UpdateIsaSet m_updates;
-    NoiseIsaSet m_noise;
-    const VectorKernels<float>& m_floats;
-    const VectorKernels<double>& m_doubles;
-    // Of the products at hand.
-    std::vector<UpdateBehind<float>> m_floatUpdates;
-    std::vector<UpdateBehind<double>> m_doubleUpdates;
+    // The products of the current MultiplyAll, with their updates of parameters.
+    template <class T>
+    struct ProductBatch
+    {
+        std::vector<GemmTask<T>> tasks;
+        std::vector<UpdateBehind<T>> updates;
+    };
+    std::tuple<ProductBatch<float>, ProductBatch<double>> m_batches;
 };
 
 } // namespace cntk

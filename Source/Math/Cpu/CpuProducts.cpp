@@ -2,7 +2,7 @@
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/PickedColumns.h"
 #include "Math/Cpu/Threads.h"
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 
 #include <algorithm>
 #include <array>
@@ -83,21 +83,19 @@ void CpuKernels::MultiplyAll(std::span<const Product> products)
     Visit(products.front().c.type,
           [&]<class T>(const VectorKernels<T>& kernels)
           {
-              std::vector<UpdateBehind<T>>& updates = Updates<T>();
+              auto& [tasks, updates] = std::get<ProductBatch<T>>(m_batches);
+              tasks.clear();
               updates.clear();
+              updates.reserve(products.size()); // tasks refer to them
               for (const Product& product : products)
-                  updates.emplace_back(kernels, product.update);
-              const auto taskOf = [&](size_t index)
               {
-                  const Product& product = products[index];
-                  GemmTask<T> task = TaskOf<T>({product.a, product.transposeA == Ops::Transpose::Yes},
-                                               {product.b, product.transposeB == Ops::Transpose::Yes}, product.c,
-                                               product.alpha, product.beta);
+                  tasks.push_back(TaskOf<T>({product.a, product.transposeA == Ops::Transpose::Yes},
+                                            {product.b, product.transposeB == Ops::Transpose::Yes}, product.c,
+                                            product.alpha, product.beta));
                   if (product.update.parameter.data != nullptr)
-                      task.epilogue = &updates[index];
-                  return task;
-              };
-              m_gemm.MultiplyAll<T>(products.size(), taskOf);
+                      tasks.back().epilogue = &updates.emplace_back(kernels, product.update);
+              }
+              m_gemm.MultiplyAll<T>(tasks);
           });
 }
 
@@ -172,17 +170,6 @@ void CpuKernels::Pack(std::span<const MatrixView> parts, bool transposed, void* 
 {
     VisitType(parts.front().type,
               [&](auto tag) { m_prepacked.Pack(parts, transposed, static_cast<decltype(tag)*>(panels)); });
-}
-
-void CpuKernels::PackAndMultiply(std::span<const MatrixView> parts, void* panels, const MatrixView& b,
-                                 const MatrixView& c)
-{
-    VisitType(c.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  m_prepacked.PackAndMultiply(parts, b.As<T>(), static_cast<T*>(panels), c.As<T>());
-              });
 }
 
 void CpuKernels::MultiplyPacked(const Operand& a, const void* panels, const MatrixView& b, const MatrixView& c,

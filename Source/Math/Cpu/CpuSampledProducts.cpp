@@ -27,7 +27,7 @@ ColumnBlock<const T> SliceOf(const MatrixView& weights, const Group& group)
     return {weights.As<T>() + group.firstColumn * weights.stride, weights.stride};
 }
 
-// What is done for a group writes to memory that is the group's alone, or to its columns, which others may have, too.
+// The memory that the work for a group writes: the group's alone, or its columns, which other groups may share.
 enum class Writes
 {
     OwnMemory,
@@ -170,7 +170,7 @@ private:
         return size_t(m_slices.requests[group.firstMember + member].sample);
     }
 
-    // Of a few members the gradient is computed column by column.
+    // For a few members the gradient is computed column by column.
     static bool IsProduct(const Group& group, T scale, size_t thread)
     {
         return scale != T(1) || group.memberCount >= c_membersForProduct || thread == c_together;
@@ -217,8 +217,8 @@ private:
         const size_t rows = weights.rows;
         if (group.memberCount < c_membersForProduct && thread != c_together)
         {
-            // Of several members columns that stay in the first-level cache for all. A multiple of four: sums are those
-            // of all columns at once.
+            // Several members share columns that stay in the first-level cache. A multiple of four columns gives the
+            // same sums as all columns at once.
             const ColumnBlock<const T> slice = SliceOf<T>(weights, group);
             const size_t together = group.memberCount > 1 ? c_columnsOfPart : group.columnCount;
             for (size_t first = 0; first < group.columnCount; first += together)
@@ -241,7 +241,7 @@ private:
         Multiply(m_products, task, thread);
     }
 
-    // Of some members of a group: their losses, and softmax - onehot in place of their scores.
+    // Computes the losses of some members of a group, and replaces their scores by softmax - onehot.
     void Errors(const Group& group, size_t begin, size_t end, T* scores, T* losses, bool wantErrors) const
     {
         if (begin == end)

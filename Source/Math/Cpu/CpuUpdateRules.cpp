@@ -1,7 +1,6 @@
 // The other update rules, of UpdateFormulas.h: stretches of the parameter go to the threads.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/Threads.h"
-#include "Math/Cpu/UpdateIsa.h"
 #include "Math/UpdateRules.h"
 
 #include <algorithm>
@@ -9,16 +8,6 @@
 
 namespace cntk
 {
-
-UpdateIsaSet UpdateIsaFor(InstructionSet set)
-{
-    return CompiledFor(set, UpdateBaseline, UpdateAvx2, UpdateAvx512);
-}
-
-NoiseIsaSet NoiseIsaFor(InstructionSet set)
-{
-    return CompiledFor(set, NoiseBaseline, NoiseAvx2, NoiseAvx512);
-}
 
 namespace
 {
@@ -40,7 +29,7 @@ template <class T>
 class UpdateStretches
 {
 public:
-    UpdateStretches(const UpdateCall& call, const NoiseIsaSet& noise, const MatrixView& parameter,
+    UpdateStretches(const UpdateCall& call, NoiseFunction<T> noise, const MatrixView& parameter,
                     std::span<const MatrixView> states, const MatrixView& gradient)
         : m_call(call), m_parameter(parameter), m_states(states), m_gradient(gradient)
     {
@@ -51,7 +40,7 @@ public:
         m_loop.extras = call.extras.As<T>();
         if (call.noiseDeviation == 0)
             return;
-        m_loop.drawNoise = noise.Of(T());
+        m_loop.drawNoise = noise;
         m_loop.noise = call.noise;
         m_loop.noiseDeviation = T(call.noiseDeviation);
     }
@@ -114,23 +103,23 @@ private:
 };
 
 template <class T>
-void Update(const UpdateIsa<T>& isa, const UpdateCall& call, UpdateStretches<T> stretches, ThreadPool& pool)
+void Update(const UpdateKernels<T>& kernels, const UpdateCall& call, UpdateStretches<T> stretches, ThreadPool& pool)
 {
     stretches.SetRate(call.rate);
     if (!call.normalizes)
         return stretches.ForEach(pool, From::Begin,
-                                 [update = isa.update[size_t(call.formula)]](int, const UpdateLoop<T>& loop)
+                                 [update = kernels.update[size_t(call.formula)]](int, const UpdateLoop<T>& loop)
                                  { update(loop); });
     // Added up part by part, so that the sum depends on the number of threads only.
     std::array<double, c_mostParts> sums{};
     stretches.ForEach(pool, From::Begin,
-                      [&sums, direct = isa.direct[size_t(call.formula)]](int part, const UpdateLoop<T>& loop)
+                      [&sums, direct = kernels.direct[size_t(call.formula)]](int part, const UpdateLoop<T>& loop)
                       { sums[size_t(part)] += direct(loop); });
     double sum = 0;
     for (const double part : sums)
         sum += part;
     stretches.SetRate(call.rate * double(stretches.Elements()) / sum);
-    stretches.ForEach(pool, From::End, [descend = isa.descend](int, const UpdateLoop<T>& loop) { descend(loop); });
+    stretches.ForEach(pool, From::End, [descend = kernels.descend](int, const UpdateLoop<T>& loop) { descend(loop); });
 }
 
 } // namespace
@@ -141,12 +130,13 @@ void CpuKernels::UpdateParameter(const UpdateCall& call, const MatrixView& param
     UpdateCall resolved = call;
     if (!ResolveOnHost(resolved, *this, gradient))
         return;
-    if (parameter.type == DataType::Float32)
-        Update(*m_updates.floats, resolved, UpdateStretches<float>(resolved, m_noise, parameter, states, gradient),
-               m_pool);
-    else
-        Update(*m_updates.doubles, resolved, UpdateStretches<double>(resolved, m_noise, parameter, states, gradient),
-               m_pool);
+    VisitType(parameter.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  UpdateStretches<T> stretches(resolved, m_kernels.noise.Of<T>(), parameter, states, gradient);
+                  Update(m_kernels.updates.Of<T>(), resolved, std::move(stretches), m_pool);
+              });
 }
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// Convolution and pooling over any number of axes, shared kernels or not: a walk along the windows, whose elements
-// along the first axis lie next to each other.
+// Convolution and pooling over any number of axes, with shared kernels or not. The loops walk along the windows, whose
+// elements along the first axis are contiguous.
 #include "Math/Cpu/CpuImageKernels.h"
 #include "Math/Cpu/Threads.h"
 
@@ -14,15 +14,15 @@ namespace
 
 using Index = std::array<size_t, TensorShape::c_maxRank>;
 
-// Elements of a window along the first axis: count of them, from these places on.
+// Elements of a window along the first axis.
 struct WindowLine
 {
-    size_t cell; // in the kernel
-    size_t input;
+    size_t cell;  // the first one's place in the kernel
+    size_t input; // and in the input
     size_t count;
 };
 
-// One window after another, with the lines of it that lie inside the input.
+// Visits one window after another, and the lines of each that are inside the input.
 class WindowWalk
 {
 public:
@@ -34,7 +34,7 @@ public:
     size_t Outputs() const { return m_outputs; }
     size_t KernelElements() const { return m_elements; }
 
-    // body(output, kernel, line) for each line of each window; the outputs in order.
+    // Calls body(output, kernel, line) for each line of each window, in the order of the outputs.
     template <class Body>
     void ForEachLine(Body&& body) const
     {
@@ -45,7 +45,7 @@ public:
         }
     }
 
-    // Elements of the window that lie inside.
+    // The number of elements of the window that are inside the input.
     size_t CountOf(size_t output) const
     {
         const Placed window = Place(output);
@@ -59,7 +59,7 @@ private:
     struct Placed
     {
         size_t kernel = 0;
-        Index begins{}; // of the kernel's elements that lie inside
+        Index begins{}; // of the kernel's elements that are inside the input
         Index ends{};
         std::array<ptrdiff_t, TensorShape::c_maxRank> origins{};
     };
@@ -126,16 +126,16 @@ private:
     size_t m_elements;
 };
 
-// body(sample) for each sample, on as many threads as the work is worth.
+// Calls body(tag, sample) for each sample on as many threads as the work is worth, with a tag of the element type.
 template <class Body>
-void ForEachSample(ThreadPool& pool, const WindowWalk& walk, size_t samples, Body&& body)
+void ForEachSample(ThreadPool& pool, const WindowWalk& walk, DataType type, size_t samples, Body&& body)
 {
-    ForEachPart(pool, samples, 1, UsefulThreads(samples * walk.Outputs() * walk.KernelElements(), pool),
-                [&](int, size_t begin, size_t end)
-                {
-                    for (size_t sample = begin; sample < end; ++sample)
-                        body(sample);
-                });
+    const auto computePart = [&](int, size_t begin, size_t end)
+    {
+        for (size_t sample = begin; sample < end; ++sample)
+            VisitType(type, [&](auto tag) { body(tag, sample); });
+    };
+    ForEachPart(pool, samples, 1, UsefulThreads(samples * walk.Outputs() * walk.KernelElements(), pool), computePart);
 }
 
 template <class T>
@@ -144,7 +144,6 @@ T* SampleOf(const MatrixView& view, size_t sample)
     return view.As<T>() + sample * view.stride;
 }
 
-// The map of an output element.
 size_t MapOf(const WindowGeometry& geometry, size_t output)
 {
     size_t map = 0;
@@ -165,55 +164,47 @@ void ConvolveWindows(ThreadPool& pool, const ConvolutionGeometry& geometry, cons
                      const MatrixView& input, const MatrixView& output, const MatrixView& bias)
 {
     const WindowWalk walk(geometry);
-    VisitType(output.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  ForEachSample(pool, walk, output.columns,
-                                [&](size_t sample)
-                                {
-                                    const T* x = SampleOf<T>(input, sample);
-                                    T* y = SampleOf<T>(output, sample);
-                                    for (size_t i = 0; i < walk.Outputs(); ++i)
-                                        y[i] = bias.data ? bias.As<T>()[MapOf(geometry, i)] : T(0);
-                                    walk.ForEachLine(
-                                        [&](size_t at, size_t kernel, const WindowLine& line)
-                                        {
-                                            const T* w = weights.As<T>() + kernel * walk.KernelElements() + line.cell;
-                                            T sum = 0;
-                                            for (size_t i = 0; i < line.count; ++i)
-                                                sum += w[i] * x[line.input + i];
-                                            y[at] += sum;
-                                        });
-                                });
-              });
+    ForEachSample(pool, walk, output.type, output.columns,
+                  [&](auto tag, size_t sample)
+                  {
+                      using T = decltype(tag);
+                      const T* x = SampleOf<T>(input, sample);
+                      T* y = SampleOf<T>(output, sample);
+                      for (size_t i = 0; i < walk.Outputs(); ++i)
+                          y[i] = bias.data ? bias.As<T>()[MapOf(geometry, i)] : T(0);
+                      walk.ForEachLine(
+                          [&](size_t at, size_t kernel, const WindowLine& line)
+                          {
+                              const T* w = weights.As<T>() + kernel * walk.KernelElements() + line.cell;
+                              T sum = 0;
+                              for (size_t i = 0; i < line.count; ++i)
+                                  sum += w[i] * x[line.input + i];
+                              y[at] += sum;
+                          });
+                  });
 }
 
 void WindowsInputGradient(ThreadPool& pool, const ConvolutionGeometry& geometry, const MatrixView& weights,
                           const MatrixView& gradient, const MatrixView& inputGradient, double beta)
 {
     const WindowWalk walk(geometry);
-    VisitType(gradient.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  ForEachSample(pool, walk, gradient.columns,
-                                [&](size_t sample)
-                                {
-                                    const T* g = SampleOf<T>(gradient, sample);
-                                    T* target = SampleOf<T>(inputGradient, sample);
-                                    if (beta == 0)
-                                        std::fill_n(target, inputGradient.rows, T(0));
-                                    walk.ForEachLine(
-                                        [&](size_t at, size_t kernel, const WindowLine& line)
-                                        {
-                                            const T* w = weights.As<T>() + kernel * walk.KernelElements() + line.cell;
-                                            const T factor = g[at];
-                                            for (size_t i = 0; i < line.count; ++i)
-                                                target[line.input + i] += w[i] * factor;
-                                        });
-                                });
-              });
+    ForEachSample(pool, walk, gradient.type, gradient.columns,
+                  [&](auto tag, size_t sample)
+                  {
+                      using T = decltype(tag);
+                      const T* g = SampleOf<T>(gradient, sample);
+                      T* target = SampleOf<T>(inputGradient, sample);
+                      if (beta == 0)
+                          std::fill_n(target, inputGradient.rows, T(0));
+                      walk.ForEachLine(
+                          [&](size_t at, size_t kernel, const WindowLine& line)
+                          {
+                              const T* w = weights.As<T>() + kernel * walk.KernelElements() + line.cell;
+                              const T factor = g[at];
+                              for (size_t i = 0; i < line.count; ++i)
+                                  target[line.input + i] += w[i] * factor;
+                          });
+                  });
 }
 
 // Threads share out the kernels: samples that add to the same weight then stay in order.
@@ -254,33 +245,29 @@ void PoolWindows(ThreadPool& pool, PoolKind kind, const WindowGeometry& geometry
                  const MatrixView& output)
 {
     const WindowWalk walk(geometry);
-    VisitType(output.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  ForEachSample(pool, walk, output.columns,
-                                [&](size_t sample)
-                                {
-                                    const T* x = SampleOf<T>(input, sample);
-                                    T* y = SampleOf<T>(output, sample);
-                                    std::fill_n(y, output.rows, T(0));
-                                    size_t last = walk.Outputs();
-                                    walk.ForEachLine(
-                                        [&](size_t at, size_t, const WindowLine& line)
-                                        {
-                                            if (at != last && kind == PoolKind::Max)
-                                                y[at] = x[line.input];
-                                            last = at;
-                                            for (size_t i = 0; i < line.count; ++i)
-                                                y[at] = kind == PoolKind::Average ? y[at] + x[line.input + i]
-                                                                                  : std::max(y[at], x[line.input + i]);
-                                        });
-                                    if (kind == PoolKind::Average)
-                                        for (size_t i = 0; i < walk.Outputs(); ++i)
-                                            if (const size_t count = walk.CountOf(i); count > 0)
-                                                y[i] /= T(count);
-                                });
-              });
+    ForEachSample(pool, walk, output.type, output.columns,
+                  [&](auto tag, size_t sample)
+                  {
+                      using T = decltype(tag);
+                      const T* x = SampleOf<T>(input, sample);
+                      T* y = SampleOf<T>(output, sample);
+                      std::fill_n(y, output.rows, T(0));
+                      size_t last = walk.Outputs();
+                      walk.ForEachLine(
+                          [&](size_t at, size_t, const WindowLine& line)
+                          {
+                              if (at != last && kind == PoolKind::Max)
+                                  y[at] = x[line.input];
+                              last = at;
+                              for (size_t i = 0; i < line.count; ++i)
+                                  y[at] = kind == PoolKind::Average ? y[at] + x[line.input + i]
+                                                                    : std::max(y[at], x[line.input + i]);
+                          });
+                      if (kind == PoolKind::Average)
+                          for (size_t i = 0; i < walk.Outputs(); ++i)
+                              if (const size_t count = walk.CountOf(i); count > 0)
+                                  y[i] /= T(count);
+                  });
 }
 
 void PoolWindowsGradient(ThreadPool& pool, PoolKind kind, const WindowGeometry& geometry, const MatrixView& input,
@@ -288,30 +275,25 @@ void PoolWindowsGradient(ThreadPool& pool, PoolKind kind, const WindowGeometry& 
                          double beta)
 {
     const WindowWalk walk(geometry);
-    VisitType(gradient.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  ForEachSample(pool, walk, gradient.columns,
-                                [&](size_t sample)
-                                {
-                                    const T* x = SampleOf<T>(input, sample);
-                                    const T* y = SampleOf<T>(output, sample);
-                                    const T* g = SampleOf<T>(gradient, sample);
-                                    T* target = SampleOf<T>(inputGradient, sample);
-                                    if (beta == 0)
-                                        std::fill_n(target, inputGradient.rows, T(0));
-                                    walk.ForEachLine(
-                                        [&](size_t at, size_t, const WindowLine& line)
-                                        {
-                                            const T part =
-                                                kind == PoolKind::Average ? g[at] / T(walk.CountOf(at)) : g[at];
-                                            for (size_t i = line.input; i < line.input + line.count; ++i)
-                                                if (kind == PoolKind::Average || x[i] == y[at])
-                                                    target[i] += part;
-                                        });
-                                });
-              });
+    ForEachSample(pool, walk, gradient.type, gradient.columns,
+                  [&](auto tag, size_t sample)
+                  {
+                      using T = decltype(tag);
+                      const T* x = SampleOf<T>(input, sample);
+                      const T* y = SampleOf<T>(output, sample);
+                      const T* g = SampleOf<T>(gradient, sample);
+                      T* target = SampleOf<T>(inputGradient, sample);
+                      if (beta == 0)
+                          std::fill_n(target, inputGradient.rows, T(0));
+                      walk.ForEachLine(
+                          [&](size_t at, size_t, const WindowLine& line)
+                          {
+                              const T part = kind == PoolKind::Average ? g[at] / T(walk.CountOf(at)) : g[at];
+                              for (size_t i = line.input; i < line.input + line.count; ++i)
+                                  if (kind == PoolKind::Average || x[i] == y[at])
+                                      target[i] += part;
+                          });
+                  });
 }
 
 } // namespace cntk

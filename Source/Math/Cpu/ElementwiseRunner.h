@@ -8,7 +8,7 @@
 namespace cntk
 {
 
-// What one element costs, in additions: whether threads are worth their start.
+// The cost of one element in additions, which decides how many threads are useful.
 size_t OperationsOf(ElementwiseOp op);
 
 template <class T>

@@ -1,12 +1,12 @@
-// How many threads, which tiles.
+// Chooses the number of threads and their parts of a product.
 #include "Math/Cpu/GemmContext.h"
 
 #include "Common/Error.h"
 #include "Math/Cpu/Blocks.h"
-#include "Math/Cpu/VectorKernels.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace cntk
 {
@@ -14,23 +14,28 @@ namespace cntk
 namespace
 {
 
-// Multiply-adds below which another thread costs more than it brings (some 8 microseconds of work).
+// Multiply-adds that are worth another thread (some 8 microseconds of work).
 constexpr double c_workPerThread = 250e3;
-// From this much work a thread on, tiles are cut in two, so that a core that is taken away does not hold up the rest.
+// From this work per thread on, there are twice as many tiles as threads: a thread that loses its core then delays
+// less.
 constexpr double c_workForSpareTiles = 8e6;
-
-// Multiply-adds a thread from which packed panels are kept or shared, and the least of each dimension; of the columns,
-// in panels of B: for fewer, each thread packs its own panels of A on the way.
-constexpr double c_workForSharing = 2e6;
-constexpr size_t c_leastShared = 48;
-constexpr size_t c_leastPanelsShared = 10;
-// Not with so many rows a thread and so small a B: each packs that for itself, and A on the way.
-constexpr size_t c_leastRowsEach = 1024;
-constexpr size_t c_mostBytesEach = size_t(256) << 10;
-// Multiply-adds from which a product is worth all threads rather than one of several that are computed together.
+// From this work per thread on, and from these sizes on, threads keep packed rows (GemmInRows).
+constexpr double c_workForRows = 2e6;
+constexpr size_t c_leastRowsAndSteps = 48;
+constexpr size_t c_leastPanelsOfColumns = 10;
+// With so many rows per thread and so small a B, tiles are faster: each packs B for itself, and A as it goes.
+constexpr size_t c_tallRowsEach = 1024;
+constexpr size_t c_tallBytesOfB = size_t(256) << 10;
+// From this work on, a product in a list gets all threads for itself.
 constexpr double c_workForAllThreads = 64e6;
+constexpr double c_stretchesPerThread = 3;
 
-// Of all of C.
+template <class T>
+double Work(const GemmTask<T>& task)
+{
+    return double(task.m) * double(task.n) * double(task.k);
+}
+
 template <class T>
 void ApplyEpilogue(const GemmTask<T>& task)
 {
@@ -50,38 +55,30 @@ void ScaleOnly(const GemmTask<T>& task)
     ApplyEpilogue(task);
 }
 
-// Null: our own.
-template <class T>
-auto LibraryFor(GemmEngine engine)
-{
-    if constexpr (sizeof(T) == sizeof(float))
-        return engine == GemmEngine::Own ? nullptr : FindSingleGemm(engine);
-    else
-        return engine == GemmEngine::Own ? nullptr : FindDoubleGemm(engine);
-}
-
 } // namespace
 
-const GemmIsa& BestGemmIsa()
-{
-    return CompiledFor(BestInstructionSet(), GemmBaseline, GemmAvx2, GemmAvx512);
-}
-
-GemmContext::GemmContext(ThreadPool& pool)
-    : m_pool(pool), m_isa(BestGemmIsa()), m_shared(pool, m_isa), m_inRows(pool, m_isa, m_scratchA, m_scratchB),
-      m_inSteps(pool, m_isa)
+GemmContext::GemmContext(ThreadPool& pool, const ProductKernels& kernels, MatrixEngine engine)
+    : m_pool(pool), m_kernels(kernels), m_engine(engine), m_inRows(pool, kernels, m_scratchA, m_scratchB)
 {
     const auto bytes = [](size_t floats, size_t doubles)
     { return std::max(floats * sizeof(float), doubles * sizeof(double)); };
     for (int thread = 0; thread < pool.Threads(); ++thread)
     {
-        m_scratchA.push_back(MakeAlignedMemory(bytes(m_isa.floats.scratchA, m_isa.doubles.scratchA)));
-        m_scratchB.push_back(MakeAlignedMemory(bytes(m_isa.floats.scratchB, m_isa.doubles.scratchB)));
+        m_scratchA.push_back(MakeAlignedMemory(bytes(kernels.floats.scratchA, kernels.doubles.scratchA)));
+        m_scratchB.push_back(MakeAlignedMemory(bytes(kernels.floats.scratchB, kernels.doubles.scratchB)));
     }
 }
 
-// The cheapest way to cut C into at most so many tiles: the time of the slowest thread, with the packing that each tile
-// does for itself.
+template <class T>
+MatrixEngine GemmContext::EngineFor(const GemmTask<T>& task) const
+{
+    if (m_engine == MatrixEngine::Auto)
+        return FastestEngine(task);
+    return FindLibraryProduct<T>(m_engine) != nullptr ? m_engine : MatrixEngine::Own;
+}
+
+// Returns the cheapest way to cut C into tiles: the one with the least time of the slowest thread, including the
+// packing that each tile does for itself.
 GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
 {
     const double work = double(m) * double(n) * double(k);
@@ -95,8 +92,8 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
     for (size_t down = 1; down <= mostTiles; ++down)
         for (size_t across = 1; down * across <= mostTiles; ++across)
         {
-            const size_t rows = RoundUp((m + down - 1) / down, m_isa.floats.tileRows);
-            const size_t columns = RoundUp((n + across - 1) / across, m_isa.floats.tileColumns);
+            const size_t rows = RoundUp((m + down - 1) / down, m_kernels.floats.tileRows);
+            const size_t columns = RoundUp((n + across - 1) / across, m_kernels.floats.tileColumns);
             const size_t tiles = ((m + rows - 1) / rows) * ((n + columns - 1) / columns);
             const double waves = double((tiles + threads - 1) / threads);
             const double cost = waves * (double(rows) * double(columns) + c_packingCost * double(rows + columns));
@@ -111,27 +108,24 @@ GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
     return best;
 }
 
-// Whether the threads keep or share packed panels. Below that, and for few steps, the products that need no packing
-// win.
+// True if each thread is to keep packed rows. Smaller products and those of few steps are faster in tiles, which pack
+// less.
 template <class T>
-bool GemmContext::IsShared(const GemmTask<T>& task) const
+bool GemmContext::IsForRows(const GemmTask<T>& task) const
 {
-    // A few columns of B are packed by each thread in no time, beside so many rows of A.
-    const bool isTall =
-        task.m >= c_leastRowsEach * size_t(m_pool.Threads()) && task.n * task.k * sizeof(T) <= c_mostBytesEach;
-    return m_pool.Threads() > 1 && !isTall && task.m >= c_leastShared && task.k >= c_leastShared &&
-           task.n >= c_leastPanelsShared * m_isa.Of<T>().tileColumns &&
-           Work(task) >= c_workForSharing * double(m_pool.Threads());
+    const size_t threads = size_t(m_pool.Threads());
+    const bool isTall = task.m >= c_tallRowsEach * threads && task.n * task.k * sizeof(T) <= c_tallBytesOfB;
+    return threads > 1 && !isTall && task.m >= c_leastRowsAndSteps && task.k >= c_leastRowsAndSteps &&
+           task.n >= c_leastPanelsOfColumns * m_kernels.Of<T>().tileColumns &&
+           Work(task) >= c_workForRows * double(threads) && m_inRows.IsPossible(task);
 }
 
 template <class T>
-void GemmContext::RunTile(const GemmTask<T>& task, size_t thread)
+void GemmContext::RunTile(const GemmTask<T>& task, LibraryProduct<T> library, size_t thread)
 {
-    T* scratchA = reinterpret_cast<T*>(m_scratchA[thread].get());
-    T* scratchB = reinterpret_cast<T*>(m_scratchB[thread].get());
-    const auto library = LibraryFor<T>(m_engine);
-    if (!library)
-        return m_isa.Of<T>().multiply(&task, 1, scratchA, scratchB);
+    if (library == nullptr)
+        return m_kernels.Of<T>().multiply(&task, 1, reinterpret_cast<T*>(m_scratchA[thread].get()),
+                                          reinterpret_cast<T*>(m_scratchB[thread].get()));
     library(task);
     ApplyEpilogue(task);
 }
@@ -143,35 +137,19 @@ void GemmContext::Multiply(const GemmTask<T>& task)
         return;
     if (task.k == 0 || task.alpha == 0)
         return ScaleOnly(task);
-    if (m_engine == GemmEngine::Own && IsShared(task))
-    {
-        const bool isInRows = m_inRows.IsPossible(task);
-        if (m_trace)
-            Trace(task, isInRows ? ", rows kept by each thread" : ", shared by the threads");
-        if (isInRows)
-            m_inRows.Multiply(task);
-        else
-            m_shared.Multiply(task);
-        return;
-    }
-    if (m_engine == GemmEngine::Own && m_inSteps.IsWorthIt(task))
+    const LibraryProduct<T> library = FindLibraryProduct<T>(EngineFor(task));
+    if (library == nullptr && IsForRows(task))
     {
         if (m_trace)
-            Trace(task, ", its steps shared out to the threads");
-        GemmTask<T> plain = task; // what ends C follows the sums of all steps
-        plain.epilogue = nullptr;
-        m_inSteps.Run(plain, [&](const GemmTask<T>& part, size_t thread) { RunTile(part, thread); });
-        return ApplyEpilogue(task);
+            Trace(task, ", rows kept by each thread");
+        return m_inRows.Multiply(task);
     }
     const Grid grid = Split(task.m, task.n, task.k);
     const size_t tiles = grid.down * grid.across;
     if (m_trace)
         Trace(task, tiles == 1 ? ", one thread" : Concat(", ", tiles, " tiles for the threads"));
     if (tiles == 1)
-    {
-        RunTile(task, m_pool.Caller());
-        return;
-    }
+        return RunTile(task, library, m_pool.Caller());
     m_pool.Run(tiles,
                [&](size_t tile, size_t thread)
                {
@@ -179,24 +157,8 @@ void GemmContext::Multiply(const GemmTask<T>& task)
                    const size_t column = tile / grid.down * grid.columns;
                    RunTile(PartOf(task, row, std::min(grid.rows, task.m - row), column,
                                   std::min(grid.columns, task.n - column)),
-                           thread);
+                           library, thread);
                });
-}
-
-// Of one b, and so alone on a thread all of them where the first one is. False: nothing was done.
-template <class T>
-bool GemmContext::MultiplyWithOneB(std::span<const GemmTask<T>> tasks)
-{
-    const GemmTask<T>& first = tasks.front();
-    const bool isScaled =
-        std::any_of(tasks.begin(), tasks.end(), [](const GemmTask<T>& task) { return task.alpha == 0; });
-    const Grid grid = Split(first.m, first.n, first.k);
-    if (tasks.size() < 2 || m_engine != GemmEngine::Own || grid.down * grid.across > 1 || Work(first) == 0 || isScaled)
-        return false;
-    const size_t thread = m_pool.Caller();
-    m_isa.Of<T>().multiply(tasks.data(), tasks.size(), reinterpret_cast<T*>(m_scratchA[thread].get()),
-                           reinterpret_cast<T*>(m_scratchB[thread].get()));
-    return true;
 }
 
 template <class T>
@@ -207,31 +169,83 @@ void GemmContext::MultiplyOnThread(const GemmTask<T>& task, size_t thread)
     if (task.k == 0 || task.alpha == 0)
         ScaleOnly(task);
     else
-        RunTile(task, thread);
+        RunTile(task, FindLibraryProduct<T>(EngineFor(task)), thread);
 }
 
-// Not where a single product has enough work for all threads, who then share its packed panels.
-bool GemmContext::IsWorthSharing(double most, double work) const
+template <class T>
+void GemmContext::MultiplyAll(std::span<const GemmTask<T>> tasks)
 {
-    return m_pool.Threads() > 1 && work >= 2 * c_workPerThread && most < c_workForAllThreads;
+    double most = 0, work = 0;
+    for (const GemmTask<T>& task : tasks)
+    {
+        most = std::max(most, Work(task));
+        work += Work(task);
+    }
+    if (tasks.size() == 1 || m_pool.Threads() == 1 || work < 2 * c_workPerThread || most >= c_workForAllThreads)
+        return MultiplyOneByOne(tasks);
+    // Each product is cut into stretches of columns.
+    const double workEach = work / double(m_pool.Threads()) / c_stretchesPerThread;
+    size_t stretches = 0;
+    for (const GemmTask<T>& task : tasks)
+    {
+        stretches += StretchesOf(task, workEach);
+        if (m_trace)
+            Trace(task, ", together with others");
+    }
+    m_pool.Run(stretches,
+               [&](size_t stretch, size_t thread)
+               {
+                   const GemmTask<T>* task = tasks.data();
+                   size_t own = StretchesOf(*task, workEach);
+                   for (; stretch >= own; own = StretchesOf(*task, workEach))
+                   {
+                       stretch -= own;
+                       ++task;
+                   }
+                   MultiplyOnThread(Stretch(*task, stretch, own), thread);
+               });
+}
+
+// Successive products of one b, each for a single thread, pack it once.
+template <class T>
+void GemmContext::MultiplyOneByOne(std::span<const GemmTask<T>> tasks)
+{
+    while (!tasks.empty())
+    {
+        const GemmTask<T>& first = tasks.front();
+        const auto differs = [&](const GemmTask<T>& task) { return !HaveOneB(first, task) || task.alpha == 0; };
+        const size_t count = size_t(std::find_if(tasks.begin() + 1, tasks.end(), differs) - tasks.begin());
+        const Grid grid = Split(first.m, first.n, first.k);
+        if (count > 1 && first.alpha != 0 && Work(first) > 0 && grid.down * grid.across == 1 && !m_trace &&
+            EngineFor(first) == MatrixEngine::Own)
+        {
+            const size_t thread = m_pool.Caller();
+            m_kernels.Of<T>().multiply(tasks.data(), count, reinterpret_cast<T*>(m_scratchA[thread].get()),
+                                       reinterpret_cast<T*>(m_scratchB[thread].get()));
+        }
+        else
+            for (const GemmTask<T>& task : tasks.first(count))
+                Multiply(task);
+        tasks = tasks.subspan(count);
+    }
 }
 
 template <class T>
 size_t GemmContext::StretchesOf(const GemmTask<T>& task, double workEach) const
 {
-    const size_t panels = (task.n + m_isa.Of<T>().tileColumns - 1) / m_isa.Of<T>().tileColumns;
+    const size_t panels = PartsOf(task.n, m_kernels.Of<T>().tileColumns);
     const size_t wanted = size_t(std::clamp(Work(task) / std::max(workEach, c_workPerThread) + 0.5, 1.0, 64.0));
     return std::clamp<size_t>(panels, 1, wanted);
 }
 
 template <class T>
-void GemmContext::MultiplyStretch(const GemmTask<T>& task, size_t stretch, size_t stretches, size_t thread)
+GemmTask<T> GemmContext::Stretch(const GemmTask<T>& task, size_t stretch, size_t stretches) const
 {
-    const size_t width = m_isa.Of<T>().tileColumns;
-    const size_t panels = (task.n + width - 1) / width;
+    const size_t width = m_kernels.Of<T>().tileColumns;
+    const size_t panels = PartsOf(task.n, width);
     const size_t begin = panels * stretch / stretches * width;
     const size_t end = std::min(task.n, panels * (stretch + 1) / stretches * width);
-    MultiplyOnThread(PartOf(task, 0, task.m, begin, end - begin), thread);
+    return PartOf(task, 0, task.m, begin, end - begin);
 }
 
 template <class T>
@@ -241,27 +255,14 @@ void GemmContext::Trace(const GemmTask<T>& task, const std::string& how)
         return;
     m_trace(Concat("Product ", task.m, " x ", task.k, task.transA ? " (transposed)" : "", " * ", task.k, " x ", task.n,
                    task.transB ? " (transposed)" : "",
-                   sizeof(T) == sizeof(float) ? ", float: " : ", double: ", Describe(), how));
+                   sizeof(T) == sizeof(float) ? ", float: " : ", double: ", DescribeEngine(EngineFor(task)), how));
 }
 
-template void GemmContext::Multiply<float>(const GemmTask<float>&);
-template void GemmContext::Multiply<double>(const GemmTask<double>&);
-template bool GemmContext::IsShared<float>(const GemmTask<float>&) const;
-template bool GemmContext::IsShared<double>(const GemmTask<double>&) const;
-template void GemmContext::Trace<float>(const GemmTask<float>&, const std::string&);
-template void GemmContext::Trace<double>(const GemmTask<double>&, const std::string&);
-template size_t GemmContext::StretchesOf<float>(const GemmTask<float>&, double) const;
-template size_t GemmContext::StretchesOf<double>(const GemmTask<double>&, double) const;
-template void GemmContext::MultiplyStretch<float>(const GemmTask<float>&, size_t, size_t, size_t);
-template void GemmContext::MultiplyStretch<double>(const GemmTask<double>&, size_t, size_t, size_t);
-template bool GemmContext::MultiplyWithOneB<float>(std::span<const GemmTask<float>>);
-template bool GemmContext::MultiplyWithOneB<double>(std::span<const GemmTask<double>>);
-template void GemmContext::MultiplyOnThread<float>(const GemmTask<float>&, size_t);
-template void GemmContext::MultiplyOnThread<double>(const GemmTask<double>&, size_t);
-
-std::string GemmContext::Describe() const
-{
-    return DescribeEngine(m_engine);
-}
+template void GemmContext::Multiply(const GemmTask<float>&);
+template void GemmContext::Multiply(const GemmTask<double>&);
+template void GemmContext::MultiplyAll(std::span<const GemmTask<float>>);
+template void GemmContext::MultiplyAll(std::span<const GemmTask<double>>);
+template void GemmContext::MultiplyOnThread(const GemmTask<float>&, size_t);
+template void GemmContext::MultiplyOnThread(const GemmTask<double>&, size_t);
 
 } // namespace cntk

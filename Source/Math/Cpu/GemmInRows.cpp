@@ -1,5 +1,5 @@
-// How many rows and steps a thread keeps, and who multiplies them with which columns: those of its own rows first, many
-// at once as long as many are left, then those of others.
+// Decides how many rows and steps a thread keeps, and which columns it multiplies: first those of its own rows, many at
+// a time while many are left, then those of other threads' rows.
 #include "Math/Cpu/GemmInRows.h"
 
 #include "Math/Cpu/Blocks.h"
@@ -13,30 +13,29 @@ namespace cntk
 namespace
 {
 
-// Multiply-adds that these cost for each value: packing it, reading one of B as it lies, adding a sum of some steps to
-// C.
+// Costs in multiply-adds per value: of packing, of reading B in place, of adding sums to C.
 constexpr double c_packingCost = 6;
 constexpr double c_readingCost = 3;
 constexpr double c_addingCost = 4;
 
-constexpr size_t c_mostPanels = 8; // of B, drawn at once
+constexpr size_t c_mostPanels = 8; // of B in one draw
 
 } // namespace
 
-GemmInRows::GemmInRows(ThreadPool& pool, const GemmIsa& isa, const std::vector<AlignedMemory>& scratchA,
+GemmInRows::GemmInRows(ThreadPool& pool, const ProductKernels& kernels, const std::vector<AlignedMemory>& scratchA,
                        const std::vector<AlignedMemory>& scratchB)
-    : m_pool(pool), m_isa(isa), m_scratchA(scratchA), m_scratchB(scratchB)
+    : m_pool(pool), m_kernels(kernels), m_scratchA(scratchA), m_scratchB(scratchB)
 {
 }
 
-// The cheapest way: of fewer steps a thread can keep more rows, so that B passes by less often, but C more often. No
-// groups: none.
+// Returns the cheapest cut. With fewer steps a thread keeps more rows, so that B is read less often but C more often.
+// Without a possible cut, groups is 0.
 template <class T>
 GemmInRows::Cut GemmInRows::CutOf(const GemmTask<T>& task) const
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     const size_t threads = size_t(m_pool.Threads());
-    const double costOfB = functions.canTilesReadB(task) ? c_readingCost : c_packingCost;
+    const double costOfB = functions.canReadB(task) ? c_readingCost : c_packingCost;
     const size_t depth = functions.depthEach(task.k);
     const size_t slabs = PartsOf(task.k, depth);
     Cut best;
@@ -52,7 +51,7 @@ GemmInRows::Cut GemmInRows::CutOf(const GemmTask<T>& task) const
         {
             const size_t rows = RoundUp(PartsOf(task.m, wanted), functions.tileRows);
             const size_t groups = PartsOf(task.m, rows);
-            // How often a thread packs rows: once more where groups are not the same number for each.
+            // Rows that a thread packs. If groups do not divide evenly, some are packed by a second thread.
             const bool isEven = groups % threads == 0 || threads % groups == 0;
             const double packed = double(PartsOf(groups, threads) + (isEven ? 0 : 1)) * double(rows);
             const double ofA = c_packingCost * packed * double(task.k);
@@ -76,12 +75,12 @@ struct GemmInRows::Job
     const GemmTask<T>& task;
     const GemmFunctions<T>& functions;
     const Cut cut;
-    const size_t depth;  // of a slab of steps
+    const size_t depth;  // steps that are packed at a time
     const size_t panels; // of columns
     const size_t chunks;
     const size_t threads;
 
-    // Rows of a chunk of steps.
+    // A group's rows for the steps of a chunk.
     struct Rows
     {
         size_t group = 0;
@@ -95,7 +94,7 @@ struct GemmInRows::Job
             WorkOn(rows, thread);
     }
 
-    // False: nothing is left that is worth beginning with.
+    // Returns false if nothing is left that is worth starting.
     bool AwaitRows(size_t index, Rows& rows, size_t thread) const
     {
         bool isFound = false, isOver = false;
@@ -109,7 +108,8 @@ struct GemmInRows::Job
         return isFound;
     }
 
-    // Those of this task's that are furthest behind, else of others. A chunk follows when all of the last one is done.
+    // Chooses the rows of this task that have progressed least, otherwise rows of another task. A group's next chunk is
+    // ready when its previous chunk is done.
     bool ChooseRows(size_t index, Rows& rows, bool& isOver) const
     {
         bool isOwn = false;
@@ -122,7 +122,7 @@ struct GemmInRows::Job
             const size_t chunk = drawn / panels;
             if (chunk == chunks)
                 continue;
-            // Those who are at it will end before the rows are packed once more.
+            // The threads that work on them finish before this thread could pack the rows.
             const size_t left = (chunk + 1) * panels - drawn;
             if (left < panels && left <= threads && chunk + 1 == chunks)
                 continue;
@@ -141,7 +141,7 @@ struct GemmInRows::Job
         return least < chunks * panels;
     }
 
-    // As long as columns are left for them.
+    // Multiplies the rows until no columns are left for them.
     void WorkOn(const Rows& rows, size_t thread) const
     {
         const size_t row = rows.group * cut.rows;
@@ -168,7 +168,8 @@ struct GemmInRows::Job
         }
     }
 
-    // Panels [panel, panel + count) of columns; 0: none is left. Few at the end, so that all threads end together.
+    // Draws panels [panel, panel + count) of columns and returns count; 0: none is left. It draws few at the end, so
+    // that all threads finish together.
     size_t Draw(const Rows& rows, size_t& panel) const
     {
         std::atomic<size_t>& drawn = owner.m_counters[rows.group].drawn;
@@ -190,7 +191,7 @@ struct GemmInRows::Job
 template <class T>
 void GemmInRows::Multiply(const GemmTask<T>& task)
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     const Cut cut = CutOf(task);
     const Job<T> job{*this,
                      task,

@@ -1,10 +1,10 @@
-// A large product whose threads each keep packed panels of some rows of A - in their own second-level cache - and draw
-// the columns that they multiply them with. No thread reads what another one has packed, and a thread that has lost its
-// core holds up no more than the columns that it has drawn.
+// Large products on several threads. Each thread keeps packed panels of some rows of A in its own second-level cache
+// and draws the columns of B to multiply them by. No thread reads what another thread has packed, and a thread that
+// loses its core delays only the columns that it has drawn.
 #pragma once
 
 #include "Math/Cpu/AlignedMemory.h"
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/ThreadPool.h"
 
 #include <array>
@@ -18,18 +18,18 @@ namespace cntk
 class GemmInRows
 {
 public:
-    // scratchA, scratchB: for each thread as much memory as a product on one thread needs.
-    GemmInRows(ThreadPool& pool, const GemmIsa& isa, const std::vector<AlignedMemory>& scratchA,
+    // scratchA, scratchB: for each thread, the memory that a product on one thread needs.
+    GemmInRows(ThreadPool& pool, const ProductKernels& kernels, const std::vector<AlignedMemory>& scratchA,
                const std::vector<AlignedMemory>& scratchB);
 
-    // Whether the processor's caches and the product's rows allow for it.
+    // False if there would be too many groups of rows.
     template <class T>
     bool IsPossible(const GemmTask<T>& task) const
     {
-        return m_isa.Of<T>().keepsRows && CutOf(task).groups > 0;
+        return CutOf(task).groups > 0;
     }
 
-    // Where it is possible; m, n and k are not 0. The result is bit for bit that of one thread.
+    // Requires IsPossible; m, n and k are not 0. The result has the bits of a product on one thread.
     template <class T>
     void Multiply(const GemmTask<T>& task);
 
@@ -38,9 +38,9 @@ private:
 
     struct Cut
     {
-        size_t rows = 0; // of a group, which a thread keeps
+        size_t rows = 0; // of a group
         size_t groups = 0;
-        size_t steps = 0; // of a chunk, that it keeps at a time
+        size_t steps = 0; // of a chunk: the steps of a group's rows that a thread keeps at a time
     };
     template <class T>
     Cut CutOf(const GemmTask<T>& task) const;
@@ -48,10 +48,10 @@ private:
     struct Job;
 
     ThreadPool& m_pool;
-    const GemmIsa& m_isa;
+    const ProductKernels& m_kernels;
     const std::vector<AlignedMemory>& m_scratchA;
     const std::vector<AlignedMemory>& m_scratchB;
-    // Panels of columns of each group of rows that are drawn and done already, of all chunks of steps so far.
+    // For each group: panels of columns that have been drawn and multiplied, over all chunks so far.
     struct alignas(64) Counter
     {
         std::atomic<size_t> drawn{0};

@@ -1,4 +1,5 @@
-// Slabs of steps, in each all rows as panels: the order in which a product reads them. Threads share out the rows.
+// The panels lie in the order in which a product reads them: slabs of steps, in each slab all rows. Threads share out
+// the rows.
 #include "Math/Cpu/GemmPrepacked.h"
 
 #include "Math/Cpu/Blocks.h"
@@ -13,29 +14,11 @@ namespace cntk
 namespace
 {
 
-// Multiply-adds below which another thread costs more than it brings (some 8 microseconds of work).
+// Multiply-adds that are worth another thread (some 8 microseconds of work).
 constexpr double c_workPerThread = 250e3;
-// Rows that a task of packing takes, and elements from which threads help.
+// Rows of one packing task, and elements from which threads share the packing.
 constexpr size_t c_rowsTogether = 64;
 constexpr size_t c_leastShared = size_t(1) << 16;
-
-// Columns whose panels are all whole, but for the last one's.
-struct Run
-{
-    size_t first = 0;
-    size_t columns = 0;
-};
-
-// A narrow rest keeps too few registers busy: the last two panels share what is left.
-std::array<Run, 3> EvenRuns(size_t columns, size_t width)
-{
-    const size_t rest = columns % width;
-    if (columns < width || rest == 0 || rest > width / 2)
-        return {Run{0, columns}, Run{}, Run{}};
-    const size_t whole = columns - width - rest;
-    const size_t half = (width + rest + 1) / 2;
-    return {Run{0, whole}, Run{whole, half}, Run{whole + half, width + rest - half}};
-}
 
 template <class T>
 GemmTask<T> TaskOf(const MatrixView& a, bool transposed)
@@ -47,7 +30,7 @@ GemmTask<T> TaskOf(const MatrixView& a, bool transposed)
     return task;
 }
 
-// In pieces of 16 bytes: of so few elements a call of the library would take longer than copying.
+// Copies in pieces of 16 bytes: for a few elements, a call of std::memcpy takes longer than the copy.
 template <class T>
 void CopyShort(const T* from, size_t count, T* to)
 {
@@ -61,27 +44,24 @@ void CopyShort(const T* from, size_t count, T* to)
 
 } // namespace
 
-GemmPrepacked::GemmPrepacked(ThreadPool& pool, const GemmIsa& isa) : m_pool(pool), m_isa(isa)
+GemmPrepacked::GemmPrepacked(ThreadPool& pool, const ProductKernels& kernels) : m_pool(pool), m_kernels(kernels)
 {
-    // Two panels more than columns: those that share a rest are as long as whole ones.
-    const size_t bytes =
-        std::max((isa.floats.scratchB + 2 * isa.floats.tileColumns * isa.floats.depth) * sizeof(float),
-                 (isa.doubles.scratchB + 2 * isa.doubles.tileColumns * isa.doubles.depth) * sizeof(double));
+    const size_t bytes = std::max(kernels.floats.scratchB * sizeof(float), kernels.doubles.scratchB * sizeof(double));
     for (int thread = 0; thread < pool.Threads(); ++thread)
         m_panelsB.push_back(MakeAlignedMemory(bytes));
 }
 
-// As the product that packs on its way cuts them: the sums are then the same.
+// Cuts the steps as other products do, so that sums have the same bits.
 template <class T>
 size_t GemmPrepacked::DepthEach(size_t k) const
 {
-    return m_isa.Of<T>().depthEach(k);
+    return m_kernels.Of<T>().depthEach(k);
 }
 
 template <class T>
 size_t GemmPrepacked::PaddedRows(size_t m) const
 {
-    return RoundUp(m, m_isa.Of<T>().tileRows);
+    return RoundUp(m, m_kernels.Of<T>().tileRows);
 }
 
 template <class T>
@@ -93,19 +73,7 @@ size_t GemmPrepacked::PanelElements(size_t m, size_t k) const
 template <class T>
 void GemmPrepacked::Pack(std::span<const MatrixView> parts, bool transposed, T* panels)
 {
-    PackInTasks(parts, transposed, panels, {});
-}
-
-template <class T>
-void GemmPrepacked::PackAndMultiply(std::span<const MatrixView> parts, const T* b, T* panels, T* c)
-{
-    PackInTasks(parts, false, panels, {b, c});
-}
-
-template <class T>
-void GemmPrepacked::PackInTasks(std::span<const MatrixView> parts, bool transposed, T* panels, const Column<T>& product)
-{
-    size_t along = 0; // rows of the matrices, one above another
+    size_t along = 0; // rows of the stack
     for (const MatrixView& part : parts)
         along += part.rows;
     const size_t m = transposed ? parts.front().columns : along;
@@ -114,7 +82,8 @@ void GemmPrepacked::PackInTasks(std::span<const MatrixView> parts, bool transpos
         return;
     const size_t depthEach = DepthEach<T>(k);
     const size_t slabs = (k + depthEach - 1) / depthEach;
-    const size_t rowsEach = m * k < c_leastShared ? PaddedRows<T>(m) : RoundUp(c_rowsTogether, m_isa.Of<T>().tileRows);
+    const size_t rowsEach =
+        m * k < c_leastShared ? PaddedRows<T>(m) : RoundUp(c_rowsTogether, m_kernels.Of<T>().tileRows);
     const size_t tasks = (m + rowsEach - 1) / rowsEach;
     const auto pack = [&](size_t task, size_t number)
     {
@@ -125,69 +94,44 @@ void GemmPrepacked::PackInTasks(std::span<const MatrixView> parts, bool transpos
         if (transposed)
             PackAcross(parts, slab, row, std::min(rowsEach, m - row), to);
         else
-            PackDown(parts, slab, row, std::min(rowsEach, m - row), to, product);
+            PackDown(parts, slab, row, std::min(rowsEach, m - row), to);
     };
-    const auto packAllSlabs = [&](size_t task, size_t)
-    {
-        for (size_t slab = 0; slab < slabs; ++slab)
-            pack(task, slab);
-    };
-    if (tasks == 1)
-        packAllSlabs(0, 0);
-    else if (product.b != nullptr) // whose slabs are added up in their order
-        m_pool.Run(tasks, packAllSlabs);
-    else
-        m_pool.Run(slabs * tasks, [&](size_t index, size_t) { pack(index % tasks, index / tasks); });
+    if (tasks > 1)
+        return m_pool.Run(slabs * tasks, [&](size_t index, size_t) { pack(index % tasks, index / tasks); });
+    for (size_t slab = 0; slab < slabs; ++slab)
+        pack(0, slab);
 }
 
-// Rows of the matrices one above another.
+// Packs rows of a stack of matrices.
 template <class T>
-void GemmPrepacked::PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to,
-                             const Column<T>& product) const
+void GemmPrepacked::PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
-    const bool multiplies = product.b != nullptr;
-    const auto pack = multiplies ? functions.packAndMultiply : functions.packA;
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     const size_t end = row + rows;
-    size_t first = 0; // row of the part at hand
+    size_t first = 0; // row of the current part in the stack
     for (auto part = parts.begin(); row < end;)
     {
         while (first + part->rows <= row)
             first += (part++)->rows;
         const size_t here = std::min(end, first + part->rows) - row;
-        const size_t whole = here / functions.tileRows * functions.tileRows;
-        // The last panel of all is filled up with zeros.
-        const size_t together = row + here == end ? here : whole;
+        // Only the very last panel may be incomplete.
+        const size_t together = row + here == end ? here : here / functions.tileRows * functions.tileRows;
+        const size_t height = together > 0 ? together : std::min(functions.tileRows, end - row);
         if (together > 0)
-        {
-            GemmTask<T> task = TaskOf<T>(*part, false);
-            task.b = product.b;
-            task.c = multiplies ? product.c + first : nullptr;
-            pack(task, row - first, together, slab.step, slab.depth, to);
-            row += together;
-            to += RoundUp(together, functions.tileRows) * slab.depth;
-            continue;
-        }
-        const size_t height = std::min(functions.tileRows, end - row);
-        PackPiecewise(parts.subspan(size_t(part - parts.begin())), slab, row - first, height, to);
-        if (multiplies)
-        {
-            GemmTask<T> task;
-            task.b = product.b;
-            task.c = product.c;
-            functions.multiplyPanel(task, row, height, slab.step, slab.depth, to);
-        }
+            functions.packA(TaskOf<T>(*part, false), row - first, height, slab.step, slab.depth, to);
+        else
+            PackPiecewise(parts.subspan(size_t(part - parts.begin())), slab, row - first, height, to);
         row += height;
-        to += functions.tileRows * slab.depth;
+        to += RoundUp(height, functions.tileRows) * slab.depth;
     }
 }
 
-// A panel of rows of several matrices, from a row of the first.
+// Packs a panel of rows of several matrices, beginning in the first one.
 template <class T>
 void GemmPrepacked::PackPiecewise(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows,
                                   T* to) const
 {
-    const size_t tileRows = m_isa.Of<T>().tileRows;
+    const size_t tileRows = m_kernels.Of<T>().tileRows;
     if (rows < tileRows)
         std::fill_n(to, tileRows * slab.depth, T(0));
     for (size_t done = 0; done < rows; row = 0, parts = parts.subspan(1))
@@ -201,15 +145,15 @@ void GemmPrepacked::PackPiecewise(std::span<const MatrixView> parts, const Slab&
     }
 }
 
-// Rows of the transposed matrices side by side: each matrix has some of the steps.
+// Packs rows of the transposed matrices, each of which has some of the steps.
 template <class T>
 void GemmPrepacked::PackAcross(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows,
                                T* to) const
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
     for (size_t panel = 0; panel < rows; panel += functions.tileRows, to += functions.tileRows * slab.depth)
     {
-        size_t first = 0; // step of the part at hand
+        size_t first = 0; // step of the current part
         for (const MatrixView& part : parts)
         {
             const size_t begin = std::max(first, slab.step);
@@ -227,7 +171,7 @@ void GemmPrepacked::Multiply(const GemmTask<T>& task, const T* panels)
 {
     const double work = double(task.m) * double(task.n) * double(task.k);
     const size_t threads = size_t(std::clamp(work / c_workPerThread, 1.0, double(m_pool.Threads())));
-    const size_t rowsEach = RoundUp((task.m + threads - 1) / threads, m_isa.Of<T>().tileRows);
+    const size_t rowsEach = RoundUp((task.m + threads - 1) / threads, m_kernels.Of<T>().tileRows);
     m_pool.Run((task.m + rowsEach - 1) / rowsEach,
                [&](size_t part, size_t thread)
                {
@@ -239,32 +183,22 @@ void GemmPrepacked::Multiply(const GemmTask<T>& task, const T* panels)
 template <class T>
 void GemmPrepacked::MultiplyRows(const GemmTask<T>& task, const T* panels, size_t firstRow, size_t rows, size_t thread)
 {
-    const GemmFunctions<T>& functions = m_isa.Of<T>();
-    T* panelsB = reinterpret_cast<T*>(m_panelsB[thread].get());
+    const GemmFunctions<T>& functions = m_kernels.Of<T>();
+    T* const panelsB = reinterpret_cast<T*>(m_panelsB[thread].get());
     const size_t depthEach = DepthEach<T>(task.k);
     const size_t columnsEach = functions.scratchB / functions.depth;
     for (size_t column = 0; column < task.n; column += columnsEach)
     {
-        const std::array<Run, 3> runs = EvenRuns(std::min(columnsEach, task.n - column), functions.tileColumns);
+        const size_t columns = std::min(columnsEach, task.n - column);
         for (size_t step = 0; step < task.k; step += depthEach)
         {
             const size_t depth = std::min(depthEach, task.k - step);
-            std::array<T*, 3> panelsOfRun{};
-            T* to = panelsB;
-            for (size_t run = 0; run < runs.size(); ++run)
-            {
-                panelsOfRun[run] = to;
-                functions.packB(task, column + runs[run].first, runs[run].columns, step, depth, to);
-                to += RoundUp(runs[run].columns, functions.tileColumns) * depth;
-            }
+            functions.packB(task, column, columns, step, depth, panelsB);
             const T* slab = panels + step * PaddedRows<T>(task.m);
-            // Panel by panel: it stays in the first-level cache for all columns.
+            // Each panel of A stays in the first-level cache for all columns.
             for (size_t row = firstRow; row < firstRow + rows; row += functions.tileRows)
-                for (size_t run = 0; run < runs.size(); ++run)
-                    if (runs[run].columns > 0)
-                        functions.tile(task, row, std::min(functions.tileRows, firstRow + rows - row),
-                                       column + runs[run].first, runs[run].columns, step, depth, slab + row * depth,
-                                       panelsOfRun[run]);
+                functions.multiplyPanel(task, row, std::min(functions.tileRows, firstRow + rows - row), column, columns,
+                                        step, depth, slab + row * depth, panelsB);
         }
     }
 }
@@ -273,8 +207,6 @@ template size_t GemmPrepacked::PanelElements<float>(size_t, size_t) const;
 template size_t GemmPrepacked::PanelElements<double>(size_t, size_t) const;
 template void GemmPrepacked::Pack<float>(std::span<const MatrixView>, bool, float*);
 template void GemmPrepacked::Pack<double>(std::span<const MatrixView>, bool, double*);
-template void GemmPrepacked::PackAndMultiply<float>(std::span<const MatrixView>, const float*, float*, float*);
-template void GemmPrepacked::PackAndMultiply<double>(std::span<const MatrixView>, const double*, double*, double*);
 template void GemmPrepacked::Multiply<float>(const GemmTask<float>&, const float*);
 template void GemmPrepacked::Multiply<double>(const GemmTask<double>&, const double*);
 

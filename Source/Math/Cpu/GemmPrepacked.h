@@ -1,9 +1,9 @@
-// Products whose left operand was packed before: the steps of a recurrent loop, where the panels of a weight are read
-// at each time step and packing them would cost as much as the product.
+// Products whose left operand is packed in advance: in the time steps of a recurrent loop, packing a weight each time
+// would take as long as the product.
 #pragma once
 
-#include "Math/Cpu/GemmIsa.h"
-#include "Math/Cpu/GemmShared.h"
+#include "Math/Cpu/AlignedMemory.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/ThreadPool.h"
 #include "Math/Matrix.h"
 
@@ -14,23 +14,19 @@
 namespace cntk
 {
 
-// Belongs to a device; allocates only when made.
+// Belongs to a device; allocates only when it is created.
 class GemmPrepacked
 {
 public:
-    GemmPrepacked(ThreadPool& pool, const GemmIsa& isa);
+    GemmPrepacked(ThreadPool& pool, const ProductKernels& kernels);
 
-    // Elements of the panels of op(a), m x k.
+    // The number of elements of the panels of op(a), m x k.
     template <class T>
     size_t PanelElements(size_t m, size_t k) const;
-    // op(a), where a are matrices one above another, of as many columns each.
+    // Packs op(a), where a is a stack of matrices with the same number of columns.
     template <class T>
     void Pack(std::span<const MatrixView> parts, bool transposed, T* panels);
-    // The same of matrices that are not transposed, and c = a * b on the way: of one column, which is then no pass of
-    // its own over panels that may be more than a cache holds. Bit for bit what Multiply gives.
-    template <class T>
-    void PackAndMultiply(std::span<const MatrixView> parts, const T* b, T* panels, T* c);
-    // m, n and k are not 0. Bit for bit what the product on one thread gives.
+    // m, n and k are not 0. The result has the bits of an unpacked product on one thread.
     template <class T>
     void Multiply(const GemmTask<T>& task, const T* panels);
 
@@ -41,18 +37,8 @@ private:
         size_t step = 0;
         size_t depth = 0;
     };
-    // A product of one column that is made on the way; no b: none.
     template <class T>
-    struct Column
-    {
-        const T* b = nullptr;
-        T* c = nullptr;
-    };
-    template <class T>
-    void PackInTasks(std::span<const MatrixView> parts, bool transposed, T* panels, const Column<T>& product);
-    template <class T>
-    void PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to,
-                  const Column<T>& product) const;
+    void PackDown(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const;
     template <class T>
     void PackPiecewise(std::span<const MatrixView> parts, const Slab& slab, size_t row, size_t rows, T* to) const;
     template <class T>
@@ -65,8 +51,8 @@ private:
     size_t PaddedRows(size_t m) const;
 
     ThreadPool& m_pool;
-    const GemmIsa& m_isa;
-    std::vector<AlignedMemory> m_panelsB; // one a thread
+    const ProductKernels& m_kernels;
+    std::vector<AlignedMemory> m_panelsB; // one for each thread
 };
 
 } // namespace cntk

@@ -1,6 +1,6 @@
-// Weights are packed once a call, each sample is brought into the form of the inner loops and computed at once. The
-// gradient of the input is a convolution of the output's gradient, spread out by the strides, with the kernels turned
-// around.
+// Weights are packed once for each call; each sample is then brought into the form of the inner loops and computed. The
+// gradient of the input is a convolution of the output's gradient, spread out by the strides, with the reversed
+// kernels.
 #include "Math/Cpu/PlanarConvolution.h"
 
 #include "Math/Cpu/Blocks.h"
@@ -13,25 +13,37 @@ namespace cntk
 namespace
 {
 
-// Multiply-adds below which another thread costs more than it brings.
+// Multiply-adds that are worth another thread.
 constexpr double c_workPerThread = 250e3;
 
 } // namespace
 
-PlanarConvolution::PlanarConvolution(ThreadPool& pool, InstructionSet instructionSet, const ImageIsaSet& isa)
-    : m_pool(pool), m_instructionSet(instructionSet), m_isa(isa), m_memory(size_t(pool.Threads()))
+PlanarConvolution::PlanarConvolution(ThreadPool& pool, const CpuKernelTable& kernels)
+    : m_pool(pool), m_kernels(kernels), m_memory(size_t(pool.Threads()))
 {
 }
 
-// Into how many tasks the samples are cut.
+// Returns the number of tasks that the samples are cut into.
 size_t PlanarConvolution::Tasks(const ConvolutionGeometry& geometry, size_t samples, size_t mostPerThread) const
 {
     const double work = double(samples) * double(geometry.OutputElements()) * double(geometry.KernelElements());
     const double threads = std::clamp(work / c_workPerThread, 1.0, double(m_pool.Threads()));
     size_t tasks = std::min(samples, threads < 2 ? 1 : size_t(threads) * mostPerThread);
     if (geometry.mostSamplesAtOnce > 0)
-        tasks = std::min(tasks, geometry.mostSamplesAtOnce); // each task has one sample in work at a time
+        tasks = std::min(tasks, geometry.mostSamplesAtOnce); // each task works on one sample at a time
     return std::max<size_t>(tasks, 1);
+}
+
+// Calls body(sample, the thread's memory) for each sample, in so many tasks.
+template <class Body>
+void PlanarConvolution::ForEachSample(size_t samples, size_t tasks, const Body& body)
+{
+    m_pool.Run(tasks,
+               [&](size_t task, size_t thread)
+               {
+                   for (size_t sample = samples * task / tasks; sample < samples * (task + 1) / tasks; ++sample)
+                       body(sample, m_memory[thread]);
+               });
 }
 
 template <class T>
@@ -49,42 +61,38 @@ template <class T>
 void PlanarConvolution::Convolve(const ConvolutionGeometry& geometry, const PlanarForm& form, const MatrixView& weights,
                                  const MatrixView& input, const MatrixView& output, const ConvolutionEnding& ending)
 {
-    const ImageIsa<T>& isa = m_isa.Of<T>();
+    const ImageFunctions<T>& functions = m_kernels.images.Of<T>();
     DirectConvolution<T> task = form.ForwardTask<T>();
-    task.weights = PackWeights(isa, form, weights.As<T>(), m_weights);
+    task.weights = PackWeights(functions, form, weights.As<T>(), m_weights);
     task.outputStride = form.maps;
     task.rectify = ending.activation == ElementwiseOp::RectifiedLinear;
     if (ending.bias.data)
     {
-        const size_t whole = RoundUp(form.maps, isa.panelMaps(form.maps));
+        const size_t whole = RoundUp(form.maps, functions.panelMaps(form.maps));
         T* bias = m_bias.Of<T>(whole);
         std::copy_n(ending.bias.As<T>(), form.maps, bias);
         std::fill(bias + form.maps, bias + whole, T(0));
         task.bias = bias;
     }
     const bool hasMore = ending.activation != ElementwiseOp::Copy && !task.rectify;
-    const auto activate = VectorKernelsFor<T>(m_instructionSet).elementwise[size_t(ending.activation)][0];
+    const auto activate = m_kernels.vectors.Of<T>().elementwise[size_t(ending.activation)][0];
     const size_t pixels = form.OutputPixels();
     const size_t samples = input.columns;
     const size_t tasks = Tasks(geometry, samples, 4);
     ReserveThreads<T>(form.PaddedElements(), form.channelsFirst ? 0 : pixels * form.maps, 0);
-    m_pool.Run(tasks,
-               [&](size_t part, size_t thread)
-               {
-                   PlanarMemory& memory = m_memory[thread];
-                   for (size_t sample = samples * part / tasks; sample < samples * (part + 1) / tasks; ++sample)
-                   {
-                       T* target = output.As<T>() + sample * output.stride;
-                       DirectConvolution<T> one = task;
-                       one.image = PaddedImage(isa, form, input.As<T>() + sample * input.stride, memory);
-                       one.output = form.channelsFirst ? target : memory.pixels.Of<T>(pixels * form.maps);
-                       isa.convolve(one);
-                       if (!form.channelsFirst)
-                           isa.transpose(one.output, form.maps, pixels, form.maps, target, pixels);
-                       if (hasMore)
-                           ApplyInPlace<T>(activate, target, output.rows);
-                   }
-               });
+    ForEachSample(samples, tasks,
+                  [&](size_t sample, PlanarMemory& memory)
+                  {
+                      T* target = output.As<T>() + sample * output.stride;
+                      DirectConvolution<T> one = task;
+                      one.image = PaddedImage(functions, form, input.As<T>() + sample * input.stride, memory);
+                      one.output = form.channelsFirst ? target : memory.pixels.Of<T>(pixels * form.maps);
+                      functions.convolve(one);
+                      if (!form.channelsFirst)
+                          functions.transpose(one.output, form.maps, pixels, form.maps, target, pixels);
+                      if (hasMore)
+                          ApplyInPlace<T>(activate, target, output.rows);
+                  });
 }
 
 template <class T>
@@ -92,7 +100,7 @@ void PlanarConvolution::InputGradient(const ConvolutionGeometry& geometry, const
                                       const MatrixView& weights, const MatrixView& gradient,
                                       const MatrixView& inputGradient, T beta)
 {
-    const ImageIsa<T>& isa = m_isa.Of<T>();
+    const ImageFunctions<T>& functions = m_kernels.images.Of<T>();
     DirectConvolution<T> task;
     task.channels = form.maps;
     task.lineA = form.a.input + form.a.kernel - 1;
@@ -101,7 +109,7 @@ void PlanarConvolution::InputGradient(const ConvolutionGeometry& geometry, const
     task.windowsA = form.a.input;
     task.windowsB = form.b.input;
     task.maps = form.channels;
-    task.weights = PackTurnedWeights(isa, form, weights.As<T>(), m_weights);
+    task.weights = PackTurnedWeights(functions, form, weights.As<T>(), m_weights);
     task.outputStride = form.channels;
     task.beta = form.channelsFirst ? beta : T(0);
     const size_t pixels = form.InputPixels();
@@ -111,25 +119,21 @@ void PlanarConvolution::InputGradient(const ConvolutionGeometry& geometry, const
     ReserveThreads<T>(task.lineA * (form.b.input + form.b.kernel - 1) * form.maps,
                       form.channelsFirst ? 0 : std::max(inputElements, form.OutputPixels() * form.maps),
                       beta == T(0) ? 0 : inputElements);
-    m_pool.Run(tasks,
-               [&](size_t part, size_t thread)
-               {
-                   PlanarMemory& memory = m_memory[thread];
-                   for (size_t sample = samples * part / tasks; sample < samples * (part + 1) / tasks; ++sample)
-                   {
-                       T* target = inputGradient.As<T>() + sample * inputGradient.stride;
-                       DirectConvolution<T> one = task;
-                       one.image = SpreadGradient(isa, form, gradient.As<T>() + sample * gradient.stride, memory);
-                       one.output = form.channelsFirst ? target : memory.pixels.Of<T>(pixels * form.channels);
-                       isa.convolve(one);
-                       if (form.channelsFirst)
-                           continue;
-                       T* planes = beta == T(0) ? target : memory.planes.Of<T>(pixels * form.channels);
-                       isa.transpose(one.output, form.channels, pixels, form.channels, planes, pixels);
-                       if (planes != target)
-                           VectorKernelsFor<T>(m_instructionSet).addScaled(T(1), planes, target, inputGradient.rows);
-                   }
-               });
+    ForEachSample(samples, tasks,
+                  [&](size_t sample, PlanarMemory& memory)
+                  {
+                      T* target = inputGradient.As<T>() + sample * inputGradient.stride;
+                      DirectConvolution<T> one = task;
+                      one.image = SpreadGradient(functions, form, gradient.As<T>() + sample * gradient.stride, memory);
+                      one.output = form.channelsFirst ? target : memory.pixels.Of<T>(pixels * form.channels);
+                      functions.convolve(one);
+                      if (form.channelsFirst)
+                          return;
+                      T* planes = beta == T(0) ? target : memory.planes.Of<T>(pixels * form.channels);
+                      functions.transpose(one.output, form.channels, pixels, form.channels, planes, pixels);
+                      if (planes != target)
+                          m_kernels.vectors.Of<T>().addScaled(T(1), planes, target, inputGradient.rows);
+                  });
 }
 
 template <class T>
@@ -137,8 +141,8 @@ void PlanarConvolution::WeightGradient(const ConvolutionGeometry& geometry, cons
                                        const MatrixView& gradient, const MatrixView& input,
                                        const MatrixView& weightGradient, T beta)
 {
-    const ImageIsa<T>& isa = m_isa.Of<T>();
-    const size_t panel = isa.panelMaps(form.maps);
+    const ImageFunctions<T>& functions = m_kernels.images.Of<T>();
+    const size_t panel = functions.panelMaps(form.maps);
     const size_t whole = RoundUp(form.maps, panel);
     const size_t packedSize = RoundUp(whole * form.Elements(), c_cacheLine);
     DirectConvolution<T> task = form.ForwardTask<T>();
@@ -157,15 +161,15 @@ void PlanarConvolution::WeightGradient(const ConvolutionGeometry& geometry, cons
                    std::fill_n(one.weightGradient, packedSize, T(0));
                    for (size_t sample = samples * part / tasks; sample < samples * (part + 1) / tasks; ++sample)
                    {
-                       one.image = PaddedImage(isa, form, input.As<T>() + sample * input.stride, memory);
-                       one.gradient =
-                           PixelsOfGradient(isa, form, gradient.As<T>() + sample * gradient.stride, whole, memory);
-                       isa.addWeightGradient(one);
+                       one.image = PaddedImage(functions, form, input.As<T>() + sample * input.stride, memory);
+                       one.gradient = PixelsOfGradient(functions, form, gradient.As<T>() + sample * gradient.stride,
+                                                       whole, memory);
+                       functions.addWeightGradient(one);
                    }
                });
     for (size_t part = 1; part < tasks; ++part)
-        VectorKernelsFor<T>(m_instructionSet).addScaled(T(1), partial + part * packedSize, partial, packedSize);
-    UnpackWeights(isa, form, partial, beta, weightGradient.As<T>());
+        m_kernels.vectors.Of<T>().addScaled(T(1), partial + part * packedSize, partial, packedSize);
+    UnpackWeights(functions, form, partial, beta, weightGradient.As<T>());
 }
 
 #define CNTK_PLANAR_CONVOLUTION(T)                                                                                     \

@@ -3,11 +3,10 @@
 #pragma once
 
 #include "Math/Cpu/AlignedMemory.h"
-#include "Math/Cpu/ImageIsa.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/PlanarForm.h"
 #include "Math/Cpu/ThreadPool.h"
-#include "Math/Cpu/VectorKernels.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <cstddef>
 #include <vector>
@@ -18,7 +17,7 @@ namespace cntk
 class PlanarConvolution
 {
 public:
-    PlanarConvolution(ThreadPool& pool, InstructionSet instructionSet, const ImageIsaSet& isa);
+    PlanarConvolution(ThreadPool& pool, const CpuKernelTable& kernels);
 
     // For float and double, as the functions of ImageKernels; form is that of the geometry.
     template <class T>
@@ -33,13 +32,14 @@ public:
 
 private:
     size_t Tasks(const ConvolutionGeometry& geometry, size_t samples, size_t mostPerThread) const;
-    // Memory for each thread before the threads start: a job must not fail.
+    template <class Body>
+    void ForEachSample(size_t samples, size_t tasks, const Body& body);
+    // Allocates memory for each thread before the threads start, since a job must not fail.
     template <class T>
     void ReserveThreads(size_t imageElements, size_t pixelElements, size_t planeElements);
 
     ThreadPool& m_pool;
-    InstructionSet m_instructionSet;
-    ImageIsaSet m_isa;
+    const CpuKernelTable& m_kernels;
     std::vector<PlanarMemory> m_memory; // one a thread
     GrowingMemory m_weights;            // packed
     GrowingMemory m_bias;

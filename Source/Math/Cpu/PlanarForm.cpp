@@ -38,9 +38,10 @@ std::optional<PlanarForm> PlanarForm::Of(const ConvolutionGeometry& geometry)
 }
 
 template <class T>
-const T* PackWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* weights, GrowingMemory& memory)
+const T* PackWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* weights,
+                     GrowingMemory& memory)
 {
-    const size_t panel = isa.panelMaps(form.maps);
+    const size_t panel = functions.panelMaps(form.maps);
     T* packed = memory.Of<T>(RoundUp(form.maps, panel) * form.Elements());
     T* to = packed;
     for (size_t first = 0; first < form.maps; first += panel)
@@ -53,9 +54,10 @@ const T* PackWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* we
 }
 
 template <class T>
-const T* PackTurnedWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* weights, GrowingMemory& memory)
+const T* PackTurnedWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* weights,
+                           GrowingMemory& memory)
 {
-    const size_t panel = isa.panelMaps(form.channels);
+    const size_t panel = functions.panelMaps(form.channels);
     T* packed = memory.Of<T>(RoundUp(form.channels, panel) * form.a.kernel * form.b.kernel * form.maps);
     T* to = packed;
     for (size_t first = 0; first < form.channels; first += panel)
@@ -68,7 +70,7 @@ const T* PackTurnedWeights(const ImageIsa<T>& isa, const PlanarForm& form, const
 }
 
 template <class T>
-const T* PaddedImage(const ImageIsa<T>& isa, const PlanarForm& form, const T* image, PlanarMemory& memory)
+const T* PaddedImage(const ImageFunctions<T>& functions, const PlanarForm& form, const T* image, PlanarMemory& memory)
 {
     if (form.channelsFirst && !form.IsPadded())
         return image;
@@ -97,20 +99,21 @@ const T* PaddedImage(const ImageIsa<T>& isa, const PlanarForm& form, const T* im
         if (form.channelsFirst)
             std::memcpy(line + before, image + pixel * channels, count * channels * sizeof(T));
         else
-            isa.transpose(image + pixel, form.InputPixels(), channels, count, line + before, channels);
+            functions.transpose(image + pixel, form.InputPixels(), channels, count, line + before, channels);
     }
     return padded;
 }
 
 template <class T>
-const T* SpreadGradient(const ImageIsa<T>& isa, const PlanarForm& form, const T* gradient, PlanarMemory& memory)
+const T* SpreadGradient(const ImageFunctions<T>& functions, const PlanarForm& form, const T* gradient,
+                        PlanarMemory& memory)
 {
     const size_t maps = form.maps;
     const T* pixels = gradient;
     if (!form.channelsFirst)
     {
         T* turned = memory.pixels.Of<T>(form.OutputPixels() * maps);
-        isa.transpose(gradient, form.OutputPixels(), maps, form.OutputPixels(), turned, maps);
+        functions.transpose(gradient, form.OutputPixels(), maps, form.OutputPixels(), turned, maps);
         pixels = turned;
     }
     const size_t lengthA = form.a.input + form.a.kernel - 1;
@@ -136,7 +139,7 @@ const T* SpreadGradient(const ImageIsa<T>& isa, const PlanarForm& form, const T*
 }
 
 template <class T>
-const T* PixelsOfGradient(const ImageIsa<T>& isa, const PlanarForm& form, const T* gradient, size_t stride,
+const T* PixelsOfGradient(const ImageFunctions<T>& functions, const PlanarForm& form, const T* gradient, size_t stride,
                           PlanarMemory& memory)
 {
     const size_t count = form.OutputPixels();
@@ -146,7 +149,7 @@ const T* PixelsOfGradient(const ImageIsa<T>& isa, const PlanarForm& form, const 
     if (stride > form.maps)
         std::fill_n(pixels, count * stride, T(0));
     if (!form.channelsFirst)
-        isa.transpose(gradient, count, form.maps, count, pixels, stride);
+        functions.transpose(gradient, count, form.maps, count, pixels, stride);
     else
         for (size_t pixel = 0; pixel < count; ++pixel)
             std::memcpy(pixels + pixel * stride, gradient + pixel * form.maps, form.maps * sizeof(T));
@@ -154,9 +157,10 @@ const T* PixelsOfGradient(const ImageIsa<T>& isa, const PlanarForm& form, const 
 }
 
 template <class T>
-void UnpackWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* packed, T beta, T* weightGradient)
+void UnpackWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* packed, T beta,
+                   T* weightGradient)
 {
-    const size_t panel = isa.panelMaps(form.maps);
+    const size_t panel = functions.panelMaps(form.maps);
     const T* from = packed;
     for (size_t first = 0; first < form.maps; first += panel)
         for (size_t kb = 0; kb < form.b.kernel; ++kb)
@@ -170,12 +174,12 @@ void UnpackWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* pack
 }
 
 #define CNTK_PLANAR_FORMS(T)                                                                                           \
-    template const T* PackWeights<T>(const ImageIsa<T>&, const PlanarForm&, const T*, GrowingMemory&);                 \
-    template const T* PackTurnedWeights<T>(const ImageIsa<T>&, const PlanarForm&, const T*, GrowingMemory&);           \
-    template void UnpackWeights<T>(const ImageIsa<T>&, const PlanarForm&, const T*, T, T*);                            \
-    template const T* PaddedImage<T>(const ImageIsa<T>&, const PlanarForm&, const T*, PlanarMemory&);                  \
-    template const T* SpreadGradient<T>(const ImageIsa<T>&, const PlanarForm&, const T*, PlanarMemory&);               \
-    template const T* PixelsOfGradient<T>(const ImageIsa<T>&, const PlanarForm&, const T*, size_t, PlanarMemory&);
+    template const T* PackWeights<T>(const ImageFunctions<T>&, const PlanarForm&, const T*, GrowingMemory&);           \
+    template const T* PackTurnedWeights<T>(const ImageFunctions<T>&, const PlanarForm&, const T*, GrowingMemory&);     \
+    template void UnpackWeights<T>(const ImageFunctions<T>&, const PlanarForm&, const T*, T, T*);                      \
+    template const T* PaddedImage<T>(const ImageFunctions<T>&, const PlanarForm&, const T*, PlanarMemory&);            \
+    template const T* SpreadGradient<T>(const ImageFunctions<T>&, const PlanarForm&, const T*, PlanarMemory&);         \
+    template const T* PixelsOfGradient<T>(const ImageFunctions<T>&, const PlanarForm&, const T*, size_t, PlanarMemory&);
 CNTK_PLANAR_FORMS(float)
 CNTK_PLANAR_FORMS(double)
 #undef CNTK_PLANAR_FORMS

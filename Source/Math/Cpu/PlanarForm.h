@@ -2,8 +2,8 @@
 #pragma once
 
 #include "Math/Cpu/AlignedMemory.h"
-#include "Math/Cpu/ImageIsa.h"
-#include "Math/ImageKernels.h"
+#include "Math/Cpu/ImageFunctions.h"
+#include "Math/ImageOperations.h"
 
 #include <cstddef>
 #include <optional>
@@ -29,7 +29,7 @@ struct PlanarForm
     // Elements of the input that the windows cover, padding included.
     static size_t Covered(const WindowAxis& axis) { return (axis.windows - 1) * axis.stride + axis.kernel; }
     bool IsPadded() const { return a.start != 0 || b.start != 0 || Covered(a) > a.input || Covered(b) > b.input; }
-    // Of an image with its padding; 0 where it is taken as it is.
+    // Elements of an image with its padding; 0 if the image is used unchanged.
     size_t PaddedElements() const { return channelsFirst && !IsPadded() ? 0 : Covered(a) * Covered(b) * channels; }
     // Where an element stands in the weights.
     size_t WeightIndex(size_t map, size_t channel, size_t ka, size_t kb) const
@@ -68,22 +68,26 @@ struct PlanarMemory
 
 // The weights in panels of maps.
 template <class T>
-const T* PackWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* weights, GrowingMemory& memory);
+const T* PackWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* weights,
+                     GrowingMemory& memory);
 // The kernels turned around, with maps and channels exchanged.
 template <class T>
-const T* PackTurnedWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* weights, GrowingMemory& memory);
+const T* PackTurnedWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* weights,
+                           GrowingMemory& memory);
 // A gradient of the form of PackWeights, added to the weights' gradient or, with beta 0, written there.
 template <class T>
-void UnpackWeights(const ImageIsa<T>& isa, const PlanarForm& form, const T* packed, T beta, T* weightGradient);
+void UnpackWeights(const ImageFunctions<T>& functions, const PlanarForm& form, const T* packed, T beta,
+                   T* weightGradient);
 // The input with its padding, channels fastest; Covered(a) pixels a line.
 template <class T>
-const T* PaddedImage(const ImageIsa<T>& isa, const PlanarForm& form, const T* image, PlanarMemory& memory);
+const T* PaddedImage(const ImageFunctions<T>& functions, const PlanarForm& form, const T* image, PlanarMemory& memory);
 // The output's gradient as an image whose convolution with the turned kernels is the input's gradient.
 template <class T>
-const T* SpreadGradient(const ImageIsa<T>& isa, const PlanarForm& form, const T* gradient, PlanarMemory& memory);
+const T* SpreadGradient(const ImageFunctions<T>& functions, const PlanarForm& form, const T* gradient,
+                        PlanarMemory& memory);
 // The output's gradient with the maps fastest, filled up with zeros to stride maps a pixel.
 template <class T>
-const T* PixelsOfGradient(const ImageIsa<T>& isa, const PlanarForm& form, const T* gradient, size_t stride,
+const T* PixelsOfGradient(const ImageFunctions<T>& functions, const PlanarForm& form, const T* gradient, size_t stride,
                           PlanarMemory& memory);
 
 } // namespace cntk

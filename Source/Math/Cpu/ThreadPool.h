@@ -1,6 +1,6 @@
 // The one pool of threads that all CPU kernels share. Workers spin for a moment after a job, since the next one usually
-// follows at once, then sleep: a waiting thread never takes a core from a busy neighbour for long. Where neighbours
-// keep taking the workers' cores away in the middle of jobs, the caller does the next jobs alone.
+// follows at once, and then sleep, so that a waiting thread does not keep a core from other programs. If other programs
+// repeatedly take the workers' cores during jobs, the caller runs the next jobs alone.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +25,13 @@ public:
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    // That a job can have; inside of a task of RunApart one.
+    // The threads that a job can have; 1 inside a task of RunApart.
     int Threads() const { return m_isApart ? 1 : int(m_workers.size()) + 1; }
-    // The number of the calling thread, which is in no task but one of RunApart.
+    // The number of the calling thread. It must not be inside a task, except one of RunApart.
     size_t Caller() const;
 
-    // Calls job(task, thread) for each task in [0, tasks), the caller taking part (as thread 0). Tasks are handed out
-    // in order; a worker that the system does not schedule is not waited for unless it has begun a task. A job must not
-    // throw. Allocates nothing.
+    // Calls job(task, thread) for each task in [0, tasks). The caller takes part as thread 0. Tasks are handed out in
+    // order. Nobody waits for a worker that has not begun a task. A job must not throw. Allocates nothing.
     template <class Job>
     void Run(size_t tasks, Job&& job)
     {
@@ -49,7 +48,7 @@ public:
             const_cast<std::remove_const_t<Body>*>(std::addressof(job)));
     }
 
-    // The same for tasks that run jobs themselves: each of those stays on the thread of its task.
+    // The same for tasks that run jobs themselves. Such a job stays on the thread of its task.
     template <class Job>
     void RunApart(size_t tasks, Job&& job)
     {
@@ -70,7 +69,7 @@ public:
         m_isApart = false;
     }
 
-    // For a task that needs the results of one drawn before it: that one has begun, so its end is near.
+    // Waits, inside a task, for the results of a task that was drawn earlier and so has begun.
     template <class Condition>
     void WaitInTask(size_t thread, Condition&& condition)
     {
@@ -82,8 +81,8 @@ public:
             m_waited += Clock::now() - began;
     }
 
-    // From inside of a task: what part of its job's work it has just done, for jobs whose tasks each do as much as they
-    // can. All of their tasks call it, if with 0.
+    // Adds to the share of the job's work that this thread has done, for jobs whose tasks each do as much as they can.
+    // All tasks of such a job call it, some with 0.
     void NoteShare(size_t thread, double share)
     {
         if (thread == 0)
@@ -98,7 +97,7 @@ private:
         for (int spins = 0; !condition(); ++spins)
             Relax(spins);
     }
-    static void Relax(int spins); // gives way if it takes long: more threads than free cores
+    static void Relax(int spins); // yields after many spins: there are more threads than free cores
     using Function = void (*)(void* body, size_t task, size_t thread);
     void RunShared(size_t tasks, Function function, void* body);
     bool IsBetterAlone();
@@ -117,7 +116,7 @@ private:
     std::atomic<void*> m_body{nullptr};
     std::vector<std::thread> m_workers;
     bool m_isApart = false; // the job's tasks run jobs; changes only between jobs
-    // The caller's alone.
+    // Used by the caller alone.
     Clock::duration m_waited{}; // in tasks of this job
     double m_share = -1;        // of this job's work, as noted; below 0: not noted
     Clock::time_point m_aloneUntil{};

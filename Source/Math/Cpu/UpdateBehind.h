@@ -1,14 +1,14 @@
 // The update of a parameter block by block behind the product that is its gradient.
 #pragma once
 
-#include "Math/Cpu/GemmIsa.h"
+#include "Math/Cpu/GemmFunctions.h"
 #include "Math/Cpu/VectorKernels.h"
-#include "Math/ProductList.h"
+#include "Math/Products.h"
 
 namespace cntk
 {
 
-// What the kernels take of an update's numbers. The sparse form keeps the rate out of the smoothed gradient.
+// The factors of an update, as the kernels take them. The sparse form keeps the rate out of the smoothed gradient.
 template <class T>
 struct UpdateNumbers
 {
@@ -27,7 +27,7 @@ template <class T>
 class UpdateBehind : public GemmEpilogue<T>
 {
 public:
-    // An update without a parameter is none: not to be applied. isSparse: of columns that were touched.
+    // isSparse: the update of touched columns. An update without a parameter must not be applied.
     UpdateBehind(const VectorKernels<T>& kernels, const ProductUpdate& update, bool isSparse = false)
         : m_kernels(&kernels), m_numbers(update.rate, update.momentum, isSparse), m_parameter(update.parameter.As<T>()),
           m_smoothed(update.smoothed.As<T>())

@@ -1,5 +1,4 @@
-// Inner loops compiled for several instruction sets; the best one that the processor has is chosen when a device is
-// made.
+// Inner loops over columns and stretches of elements: element-wise operations, sums, small products, softmax.
 #pragma once
 
 #include "Math/ElementwiseOps.h"
@@ -10,23 +9,6 @@
 
 namespace cntk
 {
-
-enum class InstructionSet : uint8_t
-{
-    Baseline, // what every x86-64 has
-    Avx2,     // with FMA
-    Avx512    // F, BW, DQ, VL
-};
-
-InstructionSet BestInstructionSet();
-const char* NameOf(InstructionSet set);
-
-// The table that was compiled for the instruction set. The others' functions are not called: they are code for theirs.
-template <class Table>
-Table CompiledFor(InstructionSet set, Table (*baseline)(), Table (*avx2)(), Table (*avx512)())
-{
-    return set == InstructionSet::Avx512 ? avx512() : set == InstructionSet::Avx2 ? avx2() : baseline();
-}
 
 // A loop over inner x outer elements. Along the inner axis inputs and output are contiguous, or an input is repeated.
 template <class T>
@@ -52,7 +34,7 @@ struct ColumnBlock
     T* Column(size_t column) const { return data + column * stride; }
 };
 
-// Columns of two matrices, of as many rows each.
+// Columns of two matrices with the same number of rows.
 template <class T>
 struct ColumnPair
 {
@@ -61,7 +43,7 @@ struct ColumnPair
     size_t rows = 0;
 };
 
-// What turns numbers into the logarithms of their softmax: (x - largest) - logSum.
+// The logarithm of the softmax of x is (x - largest) - logSum.
 template <class T>
 struct Normalizer
 {
@@ -69,7 +51,7 @@ struct Normalizer
     T logSum = 0;
 };
 
-// Rows and columns of a parameter, of its smoothed gradient, whose columns are as far apart, and of its gradient.
+// Rows and columns of a parameter, of its smoothed gradient (with the same stride) and of its gradient.
 template <class T>
 struct UpdateBlock
 {
@@ -82,8 +64,7 @@ struct UpdateBlock
     size_t columns = 1;
 };
 
-// What a known chain works on: the places of its operands, without temporaries, and how far columns of each are apart
-// (0: one stands for all).
+// The operands of a known chain without its temporaries, and the strides of their columns (0: one column for all).
 template <class T>
 struct ChainBlock
 {
@@ -97,7 +78,7 @@ template <class T>
 struct VectorKernels
 {
     using ElementwiseFunction = void (*)(const ElementwiseLoop<T>& loop);
-    // Which inputs are repeated along the inner axis.
+    // The inputs that are repeated along the inner axis.
     enum Pattern : uint8_t
     {
         AllContiguous,
@@ -109,22 +90,22 @@ struct VectorKernels
         CNTK_ELEMENTWISE_OPS(CNTK_COUNT_ROW)
 #undef CNTK_COUNT_ROW
         ;
-    // Null where there is no such function: patterns of operations that do not have two operands.
+    // Null for patterns of operations that do not have two operands.
     ElementwiseFunction elementwise[c_operations][3];
     // output = f(first + second) for the activations that networks use; null for other operations.
     ElementwiseFunction activatedSum[c_operations];
 
-    // By number; null where the compiler cannot give what links one after another give. Operands that are only read are
-    // not written.
+    // By number; null if the compiler cannot reproduce the bits of one link after another. Operands that are only read
+    // are not written.
     void (*knownChains[KnownChains::c_count])(const ChainBlock<T>& block);
 
-    // Sums are kept in double.
+    // These sum in double.
     double (*sum)(const T* values, size_t count);
     double (*sumOfSquares)(const T* values, size_t count);
     double (*innerProduct)(const T* a, const T* b, size_t count);
     T (*maximum)(const T* values, size_t count, T start);
     T (*minimum)(const T* values, size_t count, T start);
-    // Row by row over the columns of a block; adds to sums, or goes on from what is in result.
+    // Work row by row over the columns of a block. They add to sums, or continue from the values in result.
     void (*sumColumns)(const T* values, ptrdiff_t stride, size_t rows, size_t columns, double* sums);
     // The same of products a[i] * b[i], each rounded to T.
     void (*sumProductColumns)(const ColumnBlock<const T>& a, const ColumnBlock<const T>& b, size_t rows, size_t columns,
@@ -155,17 +136,18 @@ struct VectorKernels
     // c_mostPicked.
     static constexpr size_t c_mostPicked = 4;
     void (*addColumns)(const T* const* columns, const T* factors, size_t count, size_t rows, T* y, bool replaces);
-    // Of each column k of the block's parameter rate times what that replaces y with, of factors + k, is subtracted; to
-    // the last bit as descend does with a factor of 1. columns: of a, at most c_mostCombined. The block has no
+    // Subtracts rate * c from each column k of the block's parameter, where c is what addCombination computes with
+    // factors
+    // + k. The bits are those of descend with a factor of 1. columns: of a, at most c_mostCombined. The block has no
     // gradient.
     static constexpr size_t c_mostCombined = 5;
     void (*descendByCombinations)(const ColumnBlock<const T>& a, size_t columns, const T* factors, size_t factorStride,
                                   const UpdateBlock<T>& block, T rate);
 
-    // softmax may have no data where it is not wanted; logSoftmax may not, but may be the same memory as softmax.
+    // softmax may have no data. logSoftmax must have some, but may be the same memory as softmax.
     void (*logSoftmax)(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax,
                        const ColumnBlock<T>& softmax, size_t rows, size_t columns);
-    // Of one column of at least one row. The memory of both may be the same.
+    // One column of at least one row. Input and softmax may be the same memory.
     Normalizer<T> (*softmaxColumn)(const T* input, T* softmax, size_t rows);
     void (*softmaxGradient)(const T* gradient, const T* value, T* inputGradient, size_t rows);
     void (*logSoftmaxGradient)(const T* gradient, const T* value, T* inputGradient, size_t rows);
@@ -181,10 +163,6 @@ struct VectorKernels
     // w -= rate * (factor * g), rounded as above with s = 0 before
     void (*descend)(const UpdateBlock<T>& block, T factor, T rate);
 };
-
-// The set must be one that the processor has.
-template <class T>
-const VectorKernels<T>& VectorKernelsFor(InstructionSet set);
 
 // A function of one operand, on contiguous values.
 template <class T>

@@ -1,9 +1,9 @@
 // Convolution and pooling by cuDNN.
 #include "Common/Error.h"
+#include "Math/Device.h"
 #include "Math/Gpu/CuDnn.h"
 #include "Math/Gpu/CuDnnPlan.h"
 #include "Math/Gpu/DeviceFunctions.cuh"
-#include "Math/OutOfMemory.h"
 
 #include <algorithm>
 #include <climits>

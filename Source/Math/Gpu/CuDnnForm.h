@@ -1,7 +1,7 @@
 // Convolutions and poolings as cuDNN describes them: samples, channels and two or three axes of windows.
 #pragma once
 
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <array>
 #include <optional>

@@ -1,7 +1,7 @@
 // Rounding leaves few sizes, so that each minibatch reuses the memory of the previous one.
 #include "Common/Error.h"
+#include "Math/Device.h"
 #include "Math/Gpu/GpuAllocator.h"
-#include "Math/OutOfMemory.h"
 
 #include <algorithm>
 #include <bit>

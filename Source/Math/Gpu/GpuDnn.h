@@ -3,7 +3,7 @@
 
 #include "Math/Device.h"
 #include "Math/Gpu/GpuContext.h"
-#include "Math/ImageKernels.h"
+#include "Math/ImageOperations.h"
 
 #include <functional>
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "Math/Gpu/GpuContext.h"
-#include "Math/WorkRecorder.h"
+#include "Math/RepeatedWork.h"
 
 #include <cstddef>
 #include <cstdint>

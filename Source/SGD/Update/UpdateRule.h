@@ -3,7 +3,6 @@
 #pragma once
 
 #include "Math/Matrix.h"
-#include "Math/NoiseFormulas.h"
 #include "Math/UpdateFormulas.h"
 #include "SGD/TrainingOptions.h"
 

@@ -6,6 +6,7 @@
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "CudaEmulation/CuDnnEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 #include "RegistryTest.h"
 #include "TestNetwork.h"
 

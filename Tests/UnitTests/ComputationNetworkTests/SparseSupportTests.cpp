@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/SparseSupport.h"
 #include "ComputationNetworkTests/RegistryTest.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 namespace cntk::Testing
 {

@@ -1,7 +1,8 @@
-// Which device a config's deviceId stands for, and what is said of those that are not there.
+// The device of each deviceId, and the errors for devices that do not exist.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "Math/Device.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/ElementwiseChain.h"
 #include "Math/Operations.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <gtest/gtest.h>
 #include <tuple>
@@ -40,7 +41,7 @@ ElementwiseLink::Place PlaceOf(const MatrixView& view, bool isRepeated = false)
     return {view.data, isRepeated ? 0 : view.stride};
 }
 
-// What a gate of an LSTM computes, and its way back; a parameter stands for all columns, operands have columns apart.
+// A gate of an LSTM, forward and backward. A parameter is one column for all; operands have gaps between columns.
 struct Gate
 {
     Gate(Device& device, DataType type, size_t rows, size_t columns)

@@ -12,7 +12,7 @@
 namespace cntk
 {
 
-// What a case works with: inputs, guarded outputs, results to compare.
+// The inputs, guarded outputs and results of a case.
 class KernelCaseRun
 {
 public:

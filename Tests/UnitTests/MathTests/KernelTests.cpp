@@ -5,6 +5,7 @@
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Cpu/CpuDevice.h"
 #include "MathTests/KernelCases.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
@@ -158,7 +159,7 @@ TEST_P(KernelTests, GpuEqualsReference)
 INSTANTIATE_TEST_SUITE_P(Cpu, KernelTests, testing::ValuesIn(AllCases()),
                          [](const testing::TestParamInfo<KernelCase>& info) { return info.param.name; });
 
-// What the cases above could not run on is counted here. The others are no lower ones in disguise.
+// Counts targets that this processor lacks, and checks that the others use their own instruction set.
 class KernelTargetTests : public testing::TestWithParam<Target>
 {
 };

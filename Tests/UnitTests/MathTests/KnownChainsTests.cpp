@@ -1,6 +1,5 @@
 // Known chains are recognized by their links, and one loop gives, bit for bit, what the links give one after another.
 #include "Math/Cpu/CpuDevice.h"
-#include "Math/Cpu/VectorKernels.h"
 #include "Math/ElementwiseChain.h"
 #include "Math/KnownChains.h"
 #include "Math/Operations.h"
@@ -55,7 +54,7 @@ public:
             m_matrices[i].FromHost(elements);
         }
     }
-    // Of all operands but temporaries.
+    // The values of all operands except temporaries.
     std::vector<std::vector<double>> Values() const
     {
         std::vector<std::vector<double>> all;
@@ -166,7 +165,7 @@ TEST_P(KnownChainsTests, GiveTheSameBitsForNumbersThatAreNotOrdinary)
         }
 }
 
-// What has the columns of one time step is read and written there.
+// Operands with only the columns of one time step are read and written at the step's columns.
 TEST_P(KnownChainsTests, OneStepMayHaveMemoryOfItsOwn)
 {
     const auto [type, threads, set] = GetParam();

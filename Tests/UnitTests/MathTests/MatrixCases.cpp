@@ -1,6 +1,6 @@
 // Kernel cases of whole-matrix operations: fills, sums, products, random numbers, update rules.
-#include "Math/ProductList.h"
-#include "Math/TableLookup.h"
+#include "Math/Operations.h"
+#include "Math/Products.h"
 #include "MathTests/KernelCases.h"
 
 #include <limits>

@@ -1,9 +1,9 @@
 // Owning matrices: memory is kept, hosts' values are converted, impossible sizes and contents are refused.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
+#include "Math/Device.h"
 #include "Math/Matrix.h"
 #include "Math/Operations.h"
-#include "Math/OutOfMemory.h"
 
 #include <cmath>
 #include <cstdint>

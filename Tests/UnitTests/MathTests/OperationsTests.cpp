@@ -1,7 +1,8 @@
-// What the checks of operations say; the results of operations are compared in KernelTests.cpp.
+// The errors of operations. KernelTests.cpp compares their results.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "Math/Operations.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,8 @@
 // ones; what the checks say.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
-#include "Math/PackedOperand.h"
+#include "Math/Products.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <algorithm>
 #include <cmath>

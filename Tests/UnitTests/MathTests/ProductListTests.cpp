@@ -1,7 +1,8 @@
 // Products that are computed together are those that are computed one by one, bit for bit; what the checks say.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
-#include "Math/ProductList.h"
+#include "Math/Products.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -120,8 +121,8 @@ TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
             }
 }
 
-// Of one product and of several, alone on a thread, beside others or shared by all threads; with as many steps as are
-// packed together, and more; of columns that are whole lines of the cache, and of others. Few steps are for one thread.
+// Covers one product and several, on one thread, together with others or on all threads; as many steps as are packed
+// together, and more; columns that are whole lines of the cache, and others. Few steps are for one thread.
 TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
 {
     const auto [type, threads] = GetParam();

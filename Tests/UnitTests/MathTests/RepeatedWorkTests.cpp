@@ -308,7 +308,7 @@ TEST(RepeatedWorkTests, WorkThatTheHostWaitsForRunsStepByStep)
                                "the work runs step by step, not as a CUDA graph: the host waits for its results"));
 }
 
-// What showed only when it was recorded: the host's part is taken back, and the work runs.
+// If recording fails, the host's changes are restored and the work runs.
 TEST(RepeatedWorkTests, ARecordingThatFailsIsDoneStepByStep)
 {
     Gpu gpu;
@@ -486,7 +486,7 @@ TEST(RepeatedWorkTests, WorkWhoseMemoryNeverLastsIsNotRecordedForEver)
                                "the work runs step by step, not as a CUDA graph: memory is given back each time"));
 }
 
-// What a repetition uses between its operations is nobody else's.
+// Temporary memory of recorded work is not given to others.
 TEST(RepeatedWorkTests, RecordedWorkKeepsItsMemory)
 {
     Gpu gpu;

@@ -3,6 +3,7 @@
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/Operations.h"
 #include "Math/SampledProducts.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -65,7 +66,7 @@ TEST(SampledProductsTests, OverlappingSlicesAddUp)
     EXPECT_EQ(touched.columns, (std::vector<int32_t>{0, 1, 2, 3, 4}));
 }
 
-// Of a gradient that begins, what was there before is gone: in the slices, in columns touched before, or in all.
+// A new gradient replaces the previous one: in the slices, in columns touched before, or everywhere.
 TEST(SampledProductsTests, AGradientThatBeginsReplacesTheOneBefore)
 {
     for (const auto& device : {MakeReferenceDevice(), MakeCpuDevice({.threads = 1}), MakeCpuDevice({.threads = 4})})
@@ -127,7 +128,7 @@ SliceOperands OperandsOf(const std::vector<size_t>& members, size_t rows, double
     return operands;
 }
 
-// Of each instruction set that is there, and of several threads.
+// One device for each instruction set that the processor has, and one with several threads.
 std::vector<std::shared_ptr<Device>> DevicesToCompare()
 {
     std::vector<std::shared_ptr<Device>> devices{MakeCpuDevice({.threads = 4})};

@@ -1,7 +1,7 @@
-// What the checks of look-ups say; their results are among the kernel cases.
+// The errors of look-ups. The kernel cases compare their results.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
-#include "Math/TableLookup.h"
+#include "Math/Operations.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Shapes: missing dimensions, limits, text.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
-#include "Math/TensorShape.h"
+#include "Math/TensorView.h"
 
 #include <gtest/gtest.h>
 #include <vector>

@@ -3,6 +3,7 @@
 #include "CommonTests/ThrownErrors.h"
 #include "Math/Matrix.h"
 #include "Math/TensorView.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <gtest/gtest.h>
 

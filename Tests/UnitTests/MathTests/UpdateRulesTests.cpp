@@ -1,9 +1,9 @@
-// What UpdateParameter refuses, and a device that has no kernel for it.
+// The errors of UpdateParameter, also on a device without this kernel.
 #include "Common/Error.h"
 #include "Math/Cpu/CpuDevice.h"
-#include "Math/Cpu/VectorKernels.h"
 #include "Math/Operations.h"
 #include "Math/UpdateRules.h"
+#include "ReferenceBackend/ReferenceDevice.h"
 
 #include <array>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "ComputationNetwork/Evaluation/MemoryShortage.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "CudaEmulation/EmulatedGpu.h"
-#include "Math/OutOfMemory.h"
+#include "Math/Device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Products with random operands and what comes out of them, worked out one by one.
 #pragma once
 
-#include "Math/Cpu/GemmKernel.h"
+#include "Math/Cpu/Kernels/GemmKernel.h"
 #include "MathTests/Cpu/PageEndAllocator.h"
 
 #include <cstring>
@@ -33,9 +33,14 @@ constexpr Shape c_shapes[] = {{1, 1, 1},      {2, 25, 50},     {7, 5, 3},     {1
 
 // Kernels with the registers of each instruction set, as a test's compiler makes them of others: the same code on any
 // processor.
-inline std::vector<GemmIsa> EveryWidth()
+inline std::vector<ProductKernels> EveryWidth()
 {
-    return {MakeGemmIsa<16, 4>("16 bytes"), MakeGemmIsa<32, 6>("32 bytes"), MakeGemmIsa<64, 12>("64 bytes")};
+    return {MakeProducts<16, 4>(), MakeProducts<32, 6>(), MakeProducts<64, 12>()};
+}
+
+inline const ProductKernels& BestKernels()
+{
+    return KernelsFor(BestInstructionSet()).products;
 }
 
 template <class T>
@@ -202,7 +207,7 @@ void CheckEpilogue(Shape shape, bool transA, bool transB, T beta, Multiply&& mul
 template <class T, class Multiply>
 void CheckBitsOfOneThread(std::span<const Shape> shapes, Multiply&& multiply)
 {
-    const GemmFunctions<T>& functions = BestGemmIsa().Of<T>();
+    const GemmFunctions<T>& functions = BestKernels().Of<T>();
     std::vector<T> scratchA(functions.scratchA), scratchB(functions.scratchB);
     for (const Shape& shape : shapes)
         for (const bool transA : {false, true})

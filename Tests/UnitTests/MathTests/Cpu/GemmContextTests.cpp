@@ -16,11 +16,11 @@ namespace
 {
 
 template <class T>
-std::vector<GemmEngine> EnginesHere()
+std::vector<MatrixEngine> InstalledEngines()
 {
-    std::vector<GemmEngine> engines{GemmEngine::Own};
-    for (const GemmEngine engine : {GemmEngine::OpenBlas, GemmEngine::OneDnn})
-        if (sizeof(T) == sizeof(float) ? FindSingleGemm(engine) != nullptr : FindDoubleGemm(engine) != nullptr)
+    std::vector<MatrixEngine> engines{MatrixEngine::Auto, MatrixEngine::Own};
+    for (const MatrixEngine engine : {MatrixEngine::OpenBlas, MatrixEngine::OneDnn})
+        if (FindLibraryProduct<T>(engine) != nullptr)
             engines.push_back(engine);
     return engines;
 }
@@ -39,17 +39,16 @@ TYPED_TEST(GemmContextTest, EveryEngineMultipliesEveryShape)
     for (const int threads : {1, 3, 4})
     {
         ThreadPool pool(threads);
-        GemmContext context(pool);
-        for (const GemmEngine engine : EnginesHere<TypeParam>())
+        for (const MatrixEngine engine : InstalledEngines<TypeParam>())
         {
             SCOPED_TRACE(testing::Message() << NameOf(engine) << ", " << threads << " threads");
-            context.ForceEngine(engine);
+            GemmContext context(pool, BestKernels(), engine);
             CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
         }
     }
 }
 
-// However a product is shared out: by tiles, by panels, by its steps where there are many of them, by rows.
+// The way in which the threads share out a product does not change its result.
 TYPED_TEST(GemmContextTest, EachBitIsThatOfOneThread)
 {
     const Shape shapes[] = {{37, 20, 6000},  {200, 100, 2570}, {1, 3, 300000},
@@ -58,23 +57,21 @@ TYPED_TEST(GemmContextTest, EachBitIsThatOfOneThread)
     for (const int threads : {2, 4})
     {
         ThreadPool pool(threads);
-        GemmContext context(pool);
+        GemmContext context(pool, BestKernels());
         context.TraceTo([&](const std::string& text) { ways.insert(text.substr(text.rfind(", ") + 2)); });
         SCOPED_TRACE(testing::Message() << threads << " threads");
         CheckBitsOfOneThread<TypeParam>(shapes, [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
     }
-    EXPECT_TRUE(ways.contains("its steps shared out to the threads"));
-    EXPECT_TRUE(
-        ways.contains(BestGemmIsa().Of<TypeParam>().keepsRows ? "rows kept by each thread" : "shared by the threads"));
+    EXPECT_TRUE(ways.contains("rows kept by each thread"));
     EXPECT_TRUE(ways.contains("4 tiles for the threads"));
 }
 
 TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
 {
-    for (const GemmIsa& isa : EveryWidth())
+    for (const ProductKernels& kernels : EveryWidth())
     {
-        SCOPED_TRACE(isa.name);
-        const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+        SCOPED_TRACE(testing::Message() << kernels.floats.tileRows << " rows");
+        const GemmFunctions<TypeParam>& functions = kernels.Of<TypeParam>();
         std::vector<TypeParam> scratchA(functions.scratchA);
         std::vector<TypeParam> scratchB(functions.scratchB);
         CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task)
@@ -82,22 +79,21 @@ TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
     }
 }
 
-// Panels of an A beyond a second-level cache are asked for ahead, and packed ahead where it is transposed: with all
-// kinds of rests of rows and of steps.
+// Panels of an A larger than the second-level cache are prefetched, with all kinds of incomplete panels and steps.
 TYPED_TEST(GemmContextTest, PanelsOfALargeAFollowOneAnother)
 {
-    std::vector<GemmIsa> all = EveryWidth();
-    all.push_back(BestGemmIsa());
+    std::vector<ProductKernels> all = EveryWidth();
+    all.push_back(BestKernels());
     for (const Shape& shape :
          {Shape{200, 62, 1616}, Shape{198, 64, 1600}, Shape{84, 61, 3499}, Shape{50, 70, 6400}, Shape{20, 61, 15000}})
         for (const bool transA : {false, true})
         {
             const std::vector<double> sums = Product<TypeParam>(shape, transA, false, 1, 1).Sums();
-            for (const GemmIsa& isa : all)
+            for (const ProductKernels& kernels : all)
             {
-                SCOPED_TRACE(testing::Message() << isa.name << ", " << shape.m << " x " << shape.n << " x " << shape.k
-                                                << ", transA " << transA);
-                const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+                SCOPED_TRACE(testing::Message() << kernels.floats.tileRows << ", " << shape.m << " x " << shape.n
+                                                << " x " << shape.k << ", transA " << transA);
+                const GemmFunctions<TypeParam>& functions = kernels.Of<TypeParam>();
                 std::vector<TypeParam> scratchA(functions.scratchA), scratchB(functions.scratchB);
                 Product<TypeParam> product(shape, transA, false, 1, 1);
                 functions.multiply(&product.task, 1, scratchA.data(), scratchB.data());
@@ -108,15 +104,15 @@ TYPED_TEST(GemmContextTest, PanelsOfALargeAFollowOneAnother)
         }
 }
 
-// What fills up registers beyond the last row and the last column reaches nothing else: elements that are no numbers
-// are seen in their own row or column of C alone.
+// Values that fill registers beyond the last row and column affect nothing: a NaN changes only its own row or column of
+// C.
 TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
 {
-    std::vector<GemmIsa> all = EveryWidth();
-    all.push_back(BestGemmIsa());
-    for (const GemmIsa& isa : all)
+    std::vector<ProductKernels> all = EveryWidth();
+    all.push_back(BestKernels());
+    for (const ProductKernels& kernels : all)
     {
-        const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+        const GemmFunctions<TypeParam>& functions = kernels.Of<TypeParam>();
         std::vector<TypeParam> scratchA(functions.scratchA, std::numeric_limits<TypeParam>::quiet_NaN());
         std::vector<TypeParam> scratchB(functions.scratchB, std::numeric_limits<TypeParam>::quiet_NaN());
         for (const Shape& shape : {Shape{1, 1, 1}, Shape{15, 13, 3}, Shape{17, 31, 20}, Shape{33, 19, 321},
@@ -124,8 +120,9 @@ TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
             for (const bool transA : {false, true})
                 for (const bool transB : {false, true})
                 {
-                    SCOPED_TRACE(testing::Message() << isa.name << ", " << shape.m << " x " << shape.n << " x "
-                                                    << shape.k << ", transA " << transA << ", transB " << transB);
+                    SCOPED_TRACE(testing::Message()
+                                 << kernels.floats.tileRows << ", " << shape.m << " x " << shape.n << " x " << shape.k
+                                 << ", transA " << transA << ", transB " << transB);
                     Product<TypeParam> product(shape, transA, transB, 1, 0);
                     // The last element of all, of A and of B.
                     product.a.back() = std::numeric_limits<TypeParam>::quiet_NaN();
@@ -145,7 +142,7 @@ TYPED_TEST(GemmContextTest, EpilogueSeesEachElementOnce)
     for (const int threads : {1, 4})
     {
         ThreadPool pool(threads);
-        GemmContext context(pool);
+        GemmContext context(pool, BestKernels());
         CheckBias<TypeParam>(c_shapes, [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
     }
 }
@@ -155,7 +152,7 @@ TYPED_TEST(GemmContextTest, EpilogueMayTakeThePlaceOfC)
     for (const int threads : {1, 4})
     {
         ThreadPool pool(threads);
-        GemmContext context(pool);
+        GemmContext context(pool, BestKernels());
         for (const Shape& shape : c_shapes)
             for (const bool transA : {false, true})
                 for (const bool transB : {false, true})
@@ -167,10 +164,10 @@ TYPED_TEST(GemmContextTest, EpilogueMayTakeThePlaceOfC)
 
 TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied)
 {
-    for (const GemmIsa& isa : EveryWidth())
+    for (const ProductKernels& kernels : EveryWidth())
     {
-        SCOPED_TRACE(isa.name);
-        const GemmFunctions<TypeParam>& functions = isa.Of<TypeParam>();
+        SCOPED_TRACE(testing::Message() << kernels.floats.tileRows << " rows");
+        const GemmFunctions<TypeParam>& functions = kernels.Of<TypeParam>();
         std::vector<TypeParam> scratchA(functions.scratchA), scratchB(functions.scratchB);
         for (const Shape& shape : {c_shapes[4], c_shapes[12], c_shapes[14], Shape{200, 400, 50}, Shape{40, 700, 60}})
             for (const bool transA : {false, true})
@@ -180,7 +177,7 @@ TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied
                                              { functions.multiply(&task, 1, scratchA.data(), scratchB.data()); });
     }
     ThreadPool pool(1);
-    GemmContext context(pool);
+    GemmContext context(pool, BestKernels());
     CheckEpilogue<TypeParam>({5, 3, 0}, false, false, 0.5,
                              [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
 }
@@ -188,7 +185,7 @@ TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied
 TYPED_TEST(GemmContextTest, NothingToSumUp)
 {
     ThreadPool pool(2);
-    GemmContext context(pool);
+    GemmContext context(pool, BestKernels());
     Product<TypeParam> scaled({5, 3, 0}, false, false, 1, TypeParam(0.5));
     context.Multiply(scaled.task);
     scaled.Check();
@@ -206,8 +203,7 @@ TYPED_TEST(GemmContextTest, ResultDoesNotDependOnTheThreads)
 {
     Product<TypeParam> one({193, 101, 641}, false, true, 1, 0);
     ThreadPool pool(4);
-    GemmContext context(pool);
-    context.ForceEngine(GemmEngine::Own);
+    GemmContext context(pool, BestKernels());
     context.Multiply(one.task);
     for (int repeat = 0; repeat < 20; ++repeat)
     {
@@ -219,11 +215,27 @@ TYPED_TEST(GemmContextTest, ResultDoesNotDependOnTheThreads)
     }
 }
 
+// A library computes large products of a B that is not transposed, on processors where it was measured to be faster.
+TYPED_TEST(GemmContextTest, AutoTakesTheFastestEngineForTheShape)
+{
+    GemmTask<TypeParam> task;
+    task.m = 512;
+    task.n = 1024;
+    task.k = 512;
+    const bool isFasterWithOneDnn = __builtin_cpu_is("intel") && BestInstructionSet() == InstructionSet::Avx512 &&
+                                    FindLibraryProduct<TypeParam>(MatrixEngine::OneDnn) != nullptr;
+    EXPECT_EQ(FastestEngine(task), isFasterWithOneDnn ? MatrixEngine::OneDnn : MatrixEngine::Own);
+    task.transB = true; // the gradient of a weight
+    EXPECT_EQ(FastestEngine(task), MatrixEngine::Own);
+    task.transB = false;
+    task.n = 100;
+    EXPECT_EQ(FastestEngine(task), MatrixEngine::Own);
+}
+
 TEST(GemmContext, TellsOfEachShapeOnce)
 {
     ThreadPool pool(1);
-    GemmContext context(pool);
-    context.ForceEngine(GemmEngine::Own);
+    GemmContext context(pool, BestKernels());
     std::vector<std::string> lines;
     context.TraceTo([&](const std::string& text) { lines.push_back(text); });
     Product<float> first({50, 25, 2}, false, false, 1, 0);
@@ -231,7 +243,7 @@ TEST(GemmContext, TellsOfEachShapeOnce)
     context.Multiply(first.task);
     Product<double> second({50, 2, 25}, true, true, 1, 0);
     context.Multiply(second.task);
-    const std::string own = DescribeEngine(GemmEngine::Own);
+    const std::string own = DescribeEngine(MatrixEngine::Own);
     ASSERT_EQ(lines.size(), 2u);
     EXPECT_EQ(lines[0], "Product 50 x 2 * 2 x 25, float: " + own + ", one thread");
     EXPECT_EQ(lines[1], "Product 50 x 25 (transposed) * 25 x 2 (transposed), double: " + own + ", one thread");

@@ -24,23 +24,23 @@ TYPED_TEST_SUITE(GemmInRowsTest, ElementTypes);
 constexpr Shape c_shapesInRows[] = {
     {183, 130, 512}, {512, 125, 700}, {600, 125, 1300}, {300, 130, 1700}, {2049, 40, 330}};
 
-std::vector<AlignedMemory> ScratchOf(const GemmIsa& isa, size_t GemmFunctions<float>::*ofFloats,
+std::vector<AlignedMemory> ScratchOf(const ProductKernels& kernels, size_t GemmFunctions<float>::*ofFloats,
                                      size_t GemmFunctions<double>::*ofDoubles, int threads)
 {
     std::vector<AlignedMemory> scratch;
     for (int thread = 0; thread < threads; ++thread)
-        scratch.push_back(
-            MakeAlignedMemory(std::max(isa.floats.*ofFloats * sizeof(float), isa.doubles.*ofDoubles * sizeof(double))));
+        scratch.push_back(MakeAlignedMemory(
+            std::max(kernels.floats.*ofFloats * sizeof(float), kernels.doubles.*ofDoubles * sizeof(double))));
     return scratch;
 }
 
 // With threads and memory of its own.
 struct InRows
 {
-    InRows(const GemmIsa& isa, int threads)
-        : scratchA(ScratchOf(isa, &GemmFunctions<float>::scratchA, &GemmFunctions<double>::scratchA, threads)),
-          scratchB(ScratchOf(isa, &GemmFunctions<float>::scratchB, &GemmFunctions<double>::scratchB, threads)),
-          pool(threads), gemm(pool, isa, scratchA, scratchB)
+    InRows(const ProductKernels& kernels, int threads)
+        : scratchA(ScratchOf(kernels, &GemmFunctions<float>::scratchA, &GemmFunctions<double>::scratchA, threads)),
+          scratchB(ScratchOf(kernels, &GemmFunctions<float>::scratchB, &GemmFunctions<double>::scratchB, threads)),
+          pool(threads), gemm(pool, kernels, scratchA, scratchB)
     {
     }
 
@@ -54,11 +54,11 @@ struct InRows
 
 TYPED_TEST(GemmInRowsTest, EveryWidthMultipliesEveryShape)
 {
-    for (const GemmIsa& isa : EveryWidth())
+    for (const ProductKernels& kernels : EveryWidth())
         for (const int threads : {1, 3, 4})
         {
-            SCOPED_TRACE(testing::Message() << isa.name << ", " << threads << " threads");
-            InRows inRows(isa, threads);
+            SCOPED_TRACE(testing::Message() << kernels.floats.tileRows << ", " << threads << " threads");
+            InRows inRows(kernels, threads);
             CheckAll<TypeParam>([&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
         }
 }
@@ -67,7 +67,7 @@ TYPED_TEST(GemmInRowsTest, EachBitIsThatOfOneThread)
 {
     for (const int threads : {3, 4})
     {
-        InRows inRows(BestGemmIsa(), threads);
+        InRows inRows(BestKernels(), threads);
         CheckBitsOfOneThread<TypeParam>(c_shapesInRows,
                                         [&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
     }
@@ -75,13 +75,13 @@ TYPED_TEST(GemmInRowsTest, EachBitIsThatOfOneThread)
 
 TYPED_TEST(GemmInRowsTest, EpilogueSeesEachElementOnceAfterTheLastStep)
 {
-    InRows inRows(BestGemmIsa(), 4);
+    InRows inRows(BestKernels(), 4);
     CheckBias<TypeParam>(c_shapesInRows, [&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
 }
 
 TYPED_TEST(GemmInRowsTest, EpilogueMayTakeThePlaceOfC)
 {
-    InRows inRows(BestGemmIsa(), 4);
+    InRows inRows(BestKernels(), 4);
     for (const Shape& shape : c_shapesInRows)
         for (const bool transB : {false, true})
             CheckEpilogue<TypeParam>(shape, false, transB, 0,

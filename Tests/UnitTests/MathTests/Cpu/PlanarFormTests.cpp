@@ -1,4 +1,5 @@
 // Operands of convolutions in the form of the inner loops.
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/PlanarForm.h"
 
 #include <gtest/gtest.h>
@@ -68,17 +69,17 @@ TEST(PlanarFormTest, LeavesTheRest)
 
 TEST(PlanarFormTest, PackedWeightsComeBack)
 {
-    const ImageIsa<double>& isa = ImageBaseline().Of<double>();
+    const ImageFunctions<double>& functions = KernelsFor(InstructionSet::Baseline).images.Of<double>();
     for (const Weights weights : {Weights::OutputsFastest, Weights::KernelByKernel})
     {
         const PlanarForm form = *PlanarForm::Of(Geometry(weights));
         const std::vector<double> values = Counting(form.maps * form.Elements());
         GrowingMemory memory;
-        const double* packed = PackWeights(isa, form, values.data(), memory);
+        const double* packed = PackWeights(functions, form, values.data(), memory);
         std::vector<double> back(values.size(), -1);
-        UnpackWeights(isa, form, packed, 0.0, back.data());
+        UnpackWeights(functions, form, packed, 0.0, back.data());
         EXPECT_EQ(back, values);
-        UnpackWeights(isa, form, packed, 1.0, back.data()); // added to what is there
+        UnpackWeights(functions, form, packed, 1.0, back.data()); // added to what is there
         for (size_t i = 0; i < values.size(); ++i)
             EXPECT_EQ(back[i], 2 * values[i]);
     }
@@ -86,13 +87,13 @@ TEST(PlanarFormTest, PackedWeightsComeBack)
 
 TEST(PlanarFormTest, ImagesStandInTheirPadding)
 {
-    const ImageIsa<double>& isa = ImageBaseline().Of<double>();
+    const ImageFunctions<double>& functions = KernelsFor(InstructionSet::Baseline).images.Of<double>();
     for (const Weights weights : {Weights::OutputsFastest, Weights::KernelByKernel})
     {
         const PlanarForm form = *PlanarForm::Of(Geometry(weights));
         const std::vector<double> image = Counting(form.InputPixels() * form.channels);
         PlanarMemory memory;
-        const double* padded = PaddedImage(isa, form, image.data(), memory);
+        const double* padded = PaddedImage(functions, form, image.data(), memory);
         for (size_t b = 0; b < 5; ++b)
             for (size_t a = 0; a < 5; ++a)
                 for (size_t channel = 0; channel < 2; ++channel)

@@ -1,5 +1,5 @@
 // exp, log, sigmoid and tanh of every instruction set against libm in a wider type: at most 2 units in the last place.
-#include "Math/Cpu/VectorKernels.h"
+#include "Math/Cpu/CpuKernelTable.h"
 #include "Math/DataType.h"
 #include "Math/ElementwiseFunctions.h"
 #include "MathTests/Cpu/PageEndAllocator.h"
@@ -110,7 +110,7 @@ void CheckFunctions(InstructionSet set)
         loop.inner = arguments.size();
         loop.inputs[0] = arguments.data();
         loop.output = results.data();
-        VectorKernelsFor<T>(set).elementwise[size_t(op)][0](loop);
+        KernelsFor(set).vectors.Of<T>().elementwise[size_t(op)][0](loop);
         double worst = 0;
         T at = 0;
         for (size_t i = 0; i < arguments.size(); ++i)
@@ -134,7 +134,7 @@ void CheckColumns(InstructionSet set, ElementwiseOp op, size_t rows, size_t colu
 {
     using Values = std::vector<T, PageEndAllocator<T>>;
     constexpr T untouched = T(7);
-    const auto function = VectorKernelsFor<T>(set).elementwise[size_t(op)][0];
+    const auto function = KernelsFor(set).vectors.Of<T>().elementwise[size_t(op)][0];
     Values input((columns - 1) * stride + rows), output(input.size(), untouched);
     std::mt19937 random(1);
     std::uniform_real_distribution<T> uniform(-3, 3);

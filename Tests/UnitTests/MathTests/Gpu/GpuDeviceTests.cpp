@@ -3,11 +3,11 @@
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/EmulatedGpu.h"
+#include "Math/Device.h"
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Matrix.h"
 #include "Math/Operations.h"
-#include "Math/OutOfMemory.h"
 
 #include <cstdlib>
 #include <gmock/gmock.h>

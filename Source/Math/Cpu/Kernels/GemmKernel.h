@@ -62,16 +62,21 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
     // The same for products that threads share. Measured with wide registers only.
     static bool CanReadB(const GemmTask<T>& g) { return VectorBytes == 64 && IsReadable(g); }
 
-    // aStride is c_rows for packed panels of A.
-    static void TileAt(const PanelOfB& b, size_t width, size_t depth, const T* a, size_t aStride, const GemmTask<T>& g,
-                       T beta, T* c, size_t ldc, size_t height, Prefetches* prefetches)
+    // A tile of a packed panel of A.
+    static void TileAt(const PanelOfB& b, size_t width, size_t depth, const T* a, const GemmTask<T>& g, T beta, T* c,
+                       size_t ldc, size_t height, Prefetches* prefetches)
     {
-        if (b.isPacked && aStride == c_rows)
-            Base::template TileOf<Panels::Packed>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c,
-                                                  ldc, height, prefetches);
-        else
-            Base::template TileOf<Panels::Plain>(width, depth, a, aStride, b.data, b.row, b.column, g.alpha, beta, c,
-                                                 ldc, height, prefetches);
+        (b.isPacked ? &Base::template TileOf<Panels::Packed>
+                    : &Base::template TileOf<Panels::Plain>)(width, depth, a, c_rows, b.data, b.row, b.column, g.alpha,
+                                                             beta, c, ldc, height, prefetches, nullptr);
+    }
+    // A tile of a panel of A that is read in place, and packed if kept is not null.
+    static void TileOfPlainA(const PanelOfB& b, size_t width, size_t depth, const T* a, const GemmTask<T>& g, T beta,
+                             T* c, size_t ldc, Prefetches* prefetches, T* kept)
+    {
+        (kept != nullptr ? &Base::template TileOf<Panels::KeepingA>
+                         : &Base::template TileOf<Panels::Plain>)(width, depth, a, g.lda, b.data, b.row, b.column,
+                                                                  g.alpha, beta, c, ldc, c_rows, prefetches, kept);
     }
 
     // Multiplies a block of packed A. panelsB: all panels of B, or memory for one.
@@ -102,15 +107,15 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                 T* c = panelOfC.At(row + i, column + j, i, 0);
                 if (next < columns && source != SourceOfB::Packed && !g.transB)
                     PrefetchB(g, column + next, EvenWidth(columns - next), step, depth, i / c_rows, tiles);
-                TileAt(b, width, depth, packedA + i * depth, c_rows, g, beta, c, panelOfC.Stride(),
-                       Least(c_rows, rows - i), panelOfC.OfTile());
+                TileAt(b, width, depth, packedA + i * depth, g, beta, c, panelOfC.Stride(), Least(c_rows, rows - i),
+                       panelOfC.OfTile());
             }
             panelOfC.End(row, rows, column + j, width);
         }
     }
 
-    // The same for an A that has not been packed: each panel of it is packed right before its tiles, or read in place
-    // for a single tile.
+    // The same for an A that has not been packed. Whole panels of it are read in place by a single tile, or packed by
+    // the first of several; all others are packed right before their tiles.
     template <bool Ends>
     static void BlockOfPlainA(const GemmTask<T>& g, size_t row, size_t rows, size_t column, size_t columns, size_t step,
                               size_t depth, const T* packedB, T* panel)
@@ -124,17 +129,19 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
             if (prefetchesA)
                 panelOfC.PrefetchNext(LinesOfNextPanel(g, row + i, step, depth, columns));
             // In place, whole registers would be read beyond the last rows.
-            const bool isPacked = g.transA || height != c_rows || columns > c_columns;
+            const bool isPacked = g.transA || height != c_rows;
             if (isPacked)
                 PackPanelOfA(g, row + i, height, step, depth, panel);
-            const T* const a = isPacked ? panel : g.a + (row + i) + step * g.lda;
             for (size_t j = 0, panelB = 0, width = 0; j < columns; j += width, panelB += c_columns * depth)
             {
                 width = EvenWidth(columns - j);
                 const PanelOfB b = packedB != nullptr ? Packed(packedB + panelB) : InPlace(g, column + j, step);
                 T* c = panelOfC.At(row + i, column + j, 0, j);
-                TileAt(b, width, depth, a, isPacked ? c_rows : g.lda, g, beta, c, panelOfC.Stride(), height,
-                       panelOfC.OfTile());
+                if (isPacked || j > 0)
+                    TileAt(b, width, depth, panel, g, beta, c, panelOfC.Stride(), height, panelOfC.OfTile());
+                else
+                    TileOfPlainA(b, width, depth, g.a + (row + i) + step * g.lda, g, beta, c, panelOfC.Stride(),
+                                 panelOfC.OfTile(), columns > c_columns ? panel : nullptr);
             }
             panelOfC.End(row + i, height, column, columns);
         }
@@ -160,11 +167,16 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
             for (size_t i = 0; i < g.m; i += c_rows)
             {
                 const size_t height = Least(c_rows, g.m - i);
-                if (j == 0)
-                    PackPanelOfA(g, i, height, step, depth, packedA + i * depth);
+                T* const a = packedA + i * depth;
                 T* c = panelOfC.At(i, column + j, i, 0);
-                TileAt(b, width, depth, packedA + i * depth, c_rows, g, beta, c, panelOfC.Stride(), height,
-                       panelOfC.OfTile());
+                const bool packs = j == 0 && !g.transA && height == c_rows;
+                if (j == 0 && !packs)
+                    PackPanelOfA(g, i, height, step, depth, a);
+                if (packs)
+                    TileOfPlainA(b, width, depth, g.a + i + step * g.lda, g, beta, c, panelOfC.Stride(),
+                                 panelOfC.OfTile(), a);
+                else
+                    TileAt(b, width, depth, a, g, beta, c, panelOfC.Stride(), height, panelOfC.OfTile());
             }
             panelOfC.End(0, g.m, column + j, width);
         }
@@ -179,7 +191,7 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
         for (size_t j = 0, width = 0; j < columns; j += width, packedB += c_columns * depth)
         {
             width = EvenWidth(columns - j);
-            TileAt(Packed(packedB), width, depth, packedA, c_rows, g, beta, panelOfC.At(row, column + j, 0, 0),
+            TileAt(Packed(packedB), width, depth, packedA, g, beta, panelOfC.At(row, column + j, 0, 0),
                    panelOfC.Stride(), rows, panelOfC.OfTile());
         }
         EndBlock(g, row, rows, column, columns, step, depth);

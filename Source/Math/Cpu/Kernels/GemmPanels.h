@@ -186,10 +186,15 @@ struct GemmPanels
     }
 #else
     static constexpr bool c_hasMasks = false;
+    // Copies a whole register, or halves, quarters, ... of one.
+    template <size_t Size = c_lanes>
     static void MoveFirst(T* to, const T* from, size_t count)
     {
-        for (size_t i = 0; i < count; ++i)
-            to[i] = from[i];
+        const size_t piece = count & Size;
+        if (piece != 0)
+            std::memcpy(to, from, Size * sizeof(T));
+        if constexpr (Size > 1)
+            MoveFirst<Size / 2>(to + piece, from + piece, count);
     }
 #endif
 
@@ -294,19 +299,15 @@ private:
 
     static void PackPlainA(const T* from, size_t stride, size_t panels, size_t depth, T* to)
     {
-        // Each step lies in a page of its own, so that no prefetcher of the processor follows.
-        constexpr size_t c_stepsAhead = 12;
         for (size_t p = 0; p < depth; ++p, from += stride)
             for (size_t panel = 0; panel < panels; ++panel)
             {
-                T* out = to + (panel * depth + p) * c_rows;
-                const T* in = from + panel * c_rows;
-                for (size_t half = 0; half < c_rows; half += c_lanes)
-                {
-                    if constexpr (VectorBytes == 64)
-                        __builtin_prefetch(in + c_stepsAhead * stride + half);
-                    std::memcpy(out + half, in + half, VectorBytes);
-                }
+                T* const out = to + (panel * depth + p) * c_rows;
+                Vector low, high;
+                Load(low, from + panel * c_rows);
+                Load(high, from + panel * c_rows + c_lanes);
+                Store(out, low);
+                Store(out + c_lanes, high);
             }
     }
 

@@ -24,8 +24,9 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
 
     enum class Panels
     {
-        Packed, // A and B
-        Plain   // at least one of them is read in place
+        Packed,  // A and B
+        Plain,   // at least one of them is read in place
+        KeepingA // A is read in place, and packed on the way for other tiles
     };
 
     // The data that a tile prefetches, and the time. Memory takes only some lines at once: a burst of prefetches would
@@ -96,11 +97,12 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
 
     // C tile = beta * C tile + alpha * A panel * B panel, N columns. a: V registers of each step, steps aStride apart.
     // b: element (p, j) at b + p * bRow + j * bColumn. C has `rows` rows, the last of them in the last register. With
-    // packed panels the strides are known at compile time. Not inlined: the compiler would run out of registers.
+    // packed panels the strides are known at compile time. kept: where KeepingA packs A. Not inlined: the compiler
+    // would run out of registers.
     template <Panels Kind, size_t N, size_t V, Prefetch When>
     [[gnu::noinline]] static void Tile(size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
                                        size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows,
-                                       Prefetches* prefetches)
+                                       Prefetches* prefetches, T* kept)
     {
         if constexpr (Kind == Panels::Packed)
         {
@@ -116,7 +118,15 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
                 Vector of[V];
 #pragma GCC unroll 2
                 for (size_t v = 0; v < V; ++v)
+                {
                     Load(of[v], a + v * c_lanes);
+                    if constexpr (Kind == Panels::KeepingA)
+                    {
+                        // Each step lies in a page of its own, so that no prefetcher of the processor follows.
+                        __builtin_prefetch(a + 12 * aStride + v * c_lanes);
+                        Store(kept + p * c_rows + v * c_lanes, of[v]);
+                    }
+                }
 #pragma GCC unroll 16
                 for (size_t j = 0; j < N; ++j)
                 {
@@ -197,16 +207,20 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
     // The same for a number of columns that is known at run time.
     template <Panels Kind, size_t N = Columns>
     static void TileOf(size_t columns, size_t depth, const T* a, size_t aStride, const T* b, size_t bRow,
-                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, Prefetches* prefetches)
+                       size_t bColumn, T alpha, T beta, T* c, size_t ldc, size_t rows, Prefetches* prefetches,
+                       T* kept = nullptr)
     {
         if constexpr (N > 0)
         {
             if (columns != N)
-                return TileOf<Kind, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows,
-                                           prefetches);
-            const auto tile = rows > c_lanes ? TileThatPrefetches<Kind, N, 2>(prefetches)
-                                             : TileThatPrefetches<Kind, N, 1>(prefetches);
-            tile(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, prefetches);
+                TileOf<Kind, N - 1>(columns, depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc, rows, prefetches,
+                                    kept);
+            else if (rows > c_lanes || Kind == Panels::KeepingA)
+                TileThatPrefetches<Kind, N, 2>(prefetches)(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc,
+                                                           rows, prefetches, kept);
+            else if constexpr (Kind != Panels::KeepingA)
+                TileThatPrefetches<Kind, N, 1>(prefetches)(depth, a, aStride, b, bRow, bColumn, alpha, beta, c, ldc,
+                                                           rows, prefetches, kept);
         }
     }
 
@@ -351,9 +365,20 @@ private:
                 Load(sum, sums + i);
                 Add(sum, 1, beta, c + i);
             }
-            for (; i < rows; ++i)
-                c[i] = beta == 0 ? sums[i] : sums[i] + beta * c[i];
+            AddPieces(sums + i, beta, c + i, rows - i);
         }
+    }
+    // In halves, quarters, ... of a register.
+    template <size_t Size = c_lanes / 2>
+    static void AddPieces(const T* sums, T beta, T* c, size_t count)
+    {
+        const size_t piece = count & Size;
+        if (piece != 0)
+#pragma GCC unroll 16
+            for (size_t i = 0; i < Size; ++i)
+                c[i] = beta == 0 ? sums[i] : sums[i] + beta * c[i];
+        if constexpr (Size > 1)
+            AddPieces<Size / 2>(sums + piece, beta, c + piece, count);
     }
 };
 

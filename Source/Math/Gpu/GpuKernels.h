@@ -4,7 +4,6 @@
 #include "Math/Gpu/GpuBlas.h"
 #include "Math/Gpu/GpuContext.h"
 #include "Math/Gpu/GpuDnn.h"
-#include "Math/ImageKernels.h"
 #include "Math/Kernels.h"
 
 namespace cntk

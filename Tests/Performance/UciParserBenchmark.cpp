@@ -1,7 +1,7 @@
 // UCIFastReader: parsing speed on three kinds of text, and the cost of a minibatch from memory and of an epoch's start.
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Log.h"
-#include "Readers/ReaderLib/RecordOrder.h"
+#include "Readers/ReaderLib/RecordWalk.h"
 #include "Readers/UCIFastReader/UciReader.h"
 
 #include <benchmark/benchmark.h>

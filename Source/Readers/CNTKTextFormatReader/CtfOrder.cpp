@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/Random.h"
 #include "Common/SeedStream.h"
-#include "Readers/ReaderLib/EpochRange.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>
 #include <numeric>

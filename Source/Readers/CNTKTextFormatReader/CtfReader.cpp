@@ -44,12 +44,6 @@ CtfReader<ElemType>::CtfReader(const ReaderContext& context)
 }
 
 template <class ElemType>
-CtfReader<ElemType>::~CtfReader()
-{
-    m_pipe.Stop(); // before what its thread uses goes away
-}
-
-template <class ElemType>
 void CtfReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
     m_pipe.Stop();

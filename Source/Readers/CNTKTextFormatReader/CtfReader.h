@@ -20,7 +20,6 @@ class CtfReader final : public IDataReader<ElemType>
 {
 public:
     explicit CtfReader(const ReaderContext& context);
-    ~CtfReader() override;
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     void StartEpoch(const EpochRequest& request) override;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "Readers/HTKMLFReader/HtkChunks.h"
-#include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "Readers/ReaderLib/LargePageMemory.h"
+#include "Readers/ReaderLib/VectorCopy.h"
 
 #include <algorithm>
 #include <cerrno>

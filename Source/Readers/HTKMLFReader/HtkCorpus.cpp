@@ -6,13 +6,208 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
+#include "Readers/ReaderLib/DataFile.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <algorithm>
+#include <array>
+#include <glob.h>
+#include <numeric>
 #include <unordered_set>
 
 namespace cntk
 {
+
+HtkFeatureStream::HtkFeatureStream(const HtkFeatureBlock& block, Log& log, int verbosity)
+    : m_block(block), m_scp(ReadScpFile(block.options.scpFile, block.options.prefixPathInSCP)),
+      m_lines(m_scp.entries.size())
+{
+    std::iota(m_lines.begin(), m_lines.end(), 1);
+    if (verbosity > 0)
+        log.Print("reading script file %s ... %zu entries\n", m_scp.path.c_str(), m_scp.entries.size());
+    const HtkFile& file = Open(0);
+    if (verbosity > 0)
+        log.Print("requiredata: determined feature kind as %s\n", file.Kind().Text().c_str());
+    FindWindow();
+}
+
+// dim is the dimension with the context, or without it where contextWindow gives the frames: the dimension of the file
+// tells.
+void HtkFeatureStream::FindWindow()
+{
+    const std::vector<size_t>& window = m_block.options.contextWindow;
+    const size_t dimension = m_kind.dimension;
+    const SourcePos where = m_block.config->WhereOf("dim");
+    if (m_block.hasAsymmetricWindow || m_block.options.expandToUtterance)
+    {
+        if (m_block.options.dim != dimension)
+            FailAt(where, ErrorKind::Config, "'", Name(), "': dim=", m_block.options.dim, ", but the vectors of '",
+                   m_kindSource, "' have ", Counted(dimension, "element"));
+        m_left = window.size() == 2 ? window[0] : 0;
+        m_right = window.size() == 2 ? window[1] : 0;
+        return;
+    }
+    const size_t frames = m_block.rows / dimension;
+    if (m_block.rows % dimension != 0 || frames % 2 == 0)
+        FailAt(where, ErrorKind::Config, "'", Name(), "': dim=", m_block.options.dim,
+               window[0] != 1 ? Concat(" with contextWindow=", window[0]) : "", " is no odd multiple of ", dimension,
+               ", the elements of a vector of '", m_kindSource, "'; 11 frames are dim=", 11 * dimension);
+    m_left = frames / 2;
+    m_right = frames / 2;
+}
+
+std::string HtkFeatureStream::Describe(size_t utterance) const
+{
+    return Concat("utterance '", Key(utterance), "' (", m_scp.path, ":", m_lines[utterance], ")");
+}
+
+HtkFile& HtkFeatureStream::Open(size_t utterance)
+{
+    const uint32_t path = m_scp.entries[utterance].path;
+    if (path == m_openPath)
+        return *m_file;
+    try
+    {
+        m_openPath = SIZE_MAX;
+        m_file = std::make_unique<HtkFile>(m_scp.paths[path]);
+    }
+    catch (const Error& error)
+    {
+        Fail(error.Kind(), Describe(utterance), ": ", error.Message());
+    }
+    if (m_kindSource.empty())
+    {
+        m_kind = m_file->Kind();
+        m_kindSource = m_file->Path();
+    }
+    else if (!(m_file->Kind() == m_kind))
+    {
+        Fail(ErrorKind::Data, Describe(utterance), ": feature file '", m_file->Path(), "' is ", m_file->Kind().Text(),
+             ", but '", m_kindSource, "' is ", m_kind.Text(), "; all files of '", Name(), "' must agree");
+    }
+    m_openPath = path;
+    return *m_file;
+}
+
+size_t HtkFeatureStream::Frames(size_t utterance)
+{
+    const ScpEntry& entry = m_scp.entries[utterance];
+    return entry.hasRange ? size_t(entry.last) - entry.first + 1 : Open(utterance).Frames();
+}
+
+void HtkFeatureStream::Read(size_t utterance, float* values)
+{
+    const ScpEntry& entry = m_scp.entries[utterance];
+    HtkFile& file = Open(utterance);
+    try
+    {
+        file.Read(entry.hasRange ? entry.first : 0, Frames(utterance), values);
+    }
+    catch (const Error& error)
+    {
+        Fail(error.Kind(), Describe(utterance), ": ", error.Message());
+    }
+}
+
+void HtkFeatureStream::Keep(const std::vector<size_t>& utterances)
+{
+    for (size_t i = 0; i < utterances.size(); ++i)
+    {
+        if (i == utterances[i])
+            continue;
+        m_scp.entries[i] = std::move(m_scp.entries[utterances[i]]);
+        m_lines[i] = m_lines[utterances[i]];
+    }
+    m_scp.entries.resize(utterances.size());
+    m_lines.resize(utterances.size());
+}
+
+namespace
+{
+
+// The files that a pattern means, in alphabetical order.
+std::vector<std::string> FilesOfPattern(std::string pattern)
+{
+    std::replace(pattern.begin(), pattern.end(), '\\', '/');
+    // Only * and ? are special.
+    for (size_t at = 0; (at = pattern.find('[', at)) != std::string::npos; at += 3)
+        pattern.replace(at, 1, "[[]");
+    glob_t found{};
+    std::vector<std::string> files;
+    if (glob(pattern.c_str(), GLOB_NOSORT | GLOB_NOESCAPE, nullptr, &found) == 0)
+        files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    globfree(&found);
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+} // namespace
+
+HtkLatticeStream::HtkLatticeStream(const HtkLatticeBlock& block, const UtteranceKeys& keys, size_t utterances, Log& log,
+                                   int verbosity)
+    : m_toc(utterances), m_source(block.options.denLatTocFile)
+{
+    std::vector<std::string> lists = {m_source};
+    if (IsFilePattern(m_source))
+    {
+        m_found = FilesOfPattern(m_source);
+        if (m_found.empty())
+            FailAt(block.config->WhereOf("denLatTocFile"), ErrorKind::Data, "no list of lattices matches '", m_source,
+                   "'");
+        lists = m_found;
+    }
+    else
+        RequireHtkFile(*block.config, "denLatTocFile", "list of lattices", m_source);
+    for (const std::string& list : lists)
+    {
+        const size_t entries = m_toc.Read(list, block.options.prefixPathInToc, keys, log);
+        if (verbosity > 0)
+            log.Print("htkmlfreader: reading list of lattices %s ... total %zu entries\n", list.c_str(), entries);
+    }
+}
+
+const PiecewiseFile& HtkLatticeStream::Open(size_t utterance)
+{
+    const std::string& path = m_toc.PathOf(utterance);
+    if (m_openPath == &path)
+        return *m_file;
+    const std::string resolved = ResolveInputPath(path);
+    if (!FileExists(resolved))
+        Fail(ErrorKind::Data, m_toc.Location(utterance), ": file of lattices '", resolved, "' does not exist",
+             NearFilesHint(resolved));
+    m_openPath = nullptr;
+    m_file = std::make_unique<PiecewiseFile>(resolved);
+    std::array<char, 2> first{};
+    m_file->Read(0, first.data(), std::min(first.size(), m_file->Size()));
+    const std::string_view begin(first.data(), first.size());
+    if (begin == "\x1F\x8B")
+        Fail(ErrorKind::Data, m_toc.Location(utterance), ": file of lattices '", resolved,
+             "' is compressed by gzip; unpack it, and let the list name the file unpacked, with the offsets there");
+    RequirePlainText(begin, Concat("file of lattices '", resolved, "'"));
+    m_openPath = &path;
+    return *m_file;
+}
+
+LatticePtr HtkLatticeStream::Read(size_t utterance, const SlfUtterance& expected)
+{
+    const PiecewiseFile& file = Open(utterance);
+    const uint64_t offset = m_toc.OffsetOf(utterance);
+    if (offset >= file.Size())
+        Fail(ErrorKind::Data, m_toc.Location(utterance), ": the lattice of utterance '", expected.key,
+             "' begins at byte ", offset, ", but '", file.Path(), "' has ", file.Size());
+    return std::make_shared<const Lattice>(ReadSlf(file, offset, expected));
+}
+
+void HtkLatticeStream::VisitListedFiles(const ListedFileVisitor& visit) const
+{
+    for (const std::string& list : m_found)
+        visit(list, "read as a list of lattices (" + m_source + ")");
+    std::unordered_set<const std::string*> isTold;
+    for (size_t i = 0; i < m_toc.Utterances(); ++i)
+        if (isTold.insert(&m_toc.PathOf(i)).second)
+            visit(m_toc.PathOf(i), "read as lattices (" + m_toc.Location(i) + ")");
+}
+
 namespace
 {
 
@@ -27,7 +222,7 @@ std::vector<std::string> LabelFilesOf(const HtkLabelBlock& block)
         files.push_back(block.options.mlfFile);
     if (!block.options.mlfFileList.empty())
     {
-        HtkLines lines(block.options.mlfFileList, "list of label files");
+        LineReader lines(block.options.mlfFileList, "list of label files");
         std::string_view line;
         while (lines.Next(line))
         {
@@ -52,7 +247,7 @@ std::vector<std::string> LabelFilesOf(const HtkLabelBlock& block)
 std::vector<float> ReadTargets(const HtkLabelBlock& block, const StateList& states)
 {
     RequireHtkFile(*block.config, "labelToTargetMappingFile", "target mapping", block.options.labelToTargetMappingFile);
-    HtkLines lines(block.options.labelToTargetMappingFile, "target mapping");
+    LineReader lines(block.options.labelToTargetMappingFile, "target mapping");
     const size_t dimension = block.options.targetDim;
     std::vector<float> targets;
     std::string_view line;

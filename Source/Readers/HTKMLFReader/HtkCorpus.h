@@ -3,10 +3,12 @@
 #pragma once
 
 #include "Common/FileClashes.h"
-#include "Readers/HTKMLFReader/HtkFeatureStream.h"
-#include "Readers/HTKMLFReader/HtkLatticeStream.h"
+#include "Readers/HTKMLFReader/HtkFile.h"
 #include "Readers/HTKMLFReader/HtkOptions.h"
+#include "Readers/HTKMLFReader/LatticeToc.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
+#include "Readers/HTKMLFReader/ScpFile.h"
+#include "Readers/HTKMLFReader/SlfFile.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +18,78 @@
 
 namespace cntk
 {
+
+class Log;
+
+// Opens one feature file at a time and keeps it open: neighbouring utterances are mostly in one archive.
+class HtkFeatureStream
+{
+public:
+    HtkFeatureStream(const HtkFeatureBlock& block, Log& log, int verbosity);
+
+    const std::string& Name() const { return m_block.name; }
+    size_t Rows() const { return m_block.rows; } // of a frame with its context
+    size_t Dimension() const { return m_kind.dimension; }
+    size_t Left() const { return m_left; }
+    size_t Right() const { return m_right; }
+    // One vector for the whole utterance.
+    bool IsExpanded() const { return m_block.options.expandToUtterance; }
+
+    const ScpFile& Scp() const { return m_scp; }
+    size_t Utterances() const { return m_scp.entries.size(); }
+    const std::string& Key(size_t utterance) const { return m_scp.entries[utterance].key; }
+    const std::string& PathOf(size_t utterance) const { return m_scp.paths[m_scp.entries[utterance].path]; }
+    // Number of frames; reads the file's header where the script file does not tell.
+    size_t Frames(size_t utterance);
+    // The frames, one behind the other. Fails with script line, utterance, file and byte.
+    void Read(size_t utterance, float* values);
+    // "utterance 'u1' (train.scp:1)"
+    std::string Describe(size_t utterance) const;
+
+    void Keep(const std::vector<size_t>& utterances);
+
+private:
+    HtkFile& Open(size_t utterance);
+    void FindWindow();
+
+    HtkFeatureBlock m_block;
+    ScpFile m_scp;
+    std::vector<uint32_t> m_lines; // by utterance
+    HtkKind m_kind;
+    std::string m_kindSource; // the file that said it
+    size_t m_left = 0;
+    size_t m_right = 0;
+    std::unique_ptr<HtkFile> m_file;
+    size_t m_openPath = SIZE_MAX;
+};
+
+class Log;
+
+// Opens one archive at a time and keeps it open: neighbouring utterances are mostly in one archive.
+class HtkLatticeStream
+{
+public:
+    HtkLatticeStream(const HtkLatticeBlock& block, const UtteranceKeys& keys, size_t utterances, Log& log,
+                     int verbosity);
+
+    LatticeToc& Toc() { return m_toc; }
+    const LatticeToc& Toc() const { return m_toc; }
+    // The lists, as the config has them.
+    const std::string& Source() const { return m_source; }
+    // Fails (Data) with the line of the list, or of the archive, and the utterance.
+    LatticePtr Read(size_t utterance, const SlfUtterance& expected);
+    // Lists that a pattern found, and archives.
+    void VisitListedFiles(const ListedFileVisitor& visit) const;
+
+private:
+    const PiecewiseFile& Open(size_t utterance);
+
+    LatticeToc m_toc;
+    std::string m_source;
+    std::vector<std::string> m_found; // by a pattern
+    std::unique_ptr<PiecewiseFile> m_file;
+    const std::string* m_openPath = nullptr;
+};
 
 class Log;
 

@@ -3,8 +3,8 @@
 #include "Common/Error.h"
 #include "Common/SeedStream.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
-#include "Readers/ReaderLib/EpochRange.h"
-#include "Readers/ReaderLib/RecordOrder.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
+#include "Readers/ReaderLib/RecordWalk.h"
 
 #include <algorithm>
 #include <numeric>

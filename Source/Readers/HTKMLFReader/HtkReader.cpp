@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Readers/ReaderLib/EpochRange.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 
 namespace cntk
 {
@@ -46,12 +46,6 @@ HtkReader<ElemType>::HtkReader(const HtkConfig& config, Log& log)
                   "%.1f frames\n",
                   m_corpus.Utterances(), chunks.size(), double(m_corpus.Utterances()) / double(chunks.size()),
                   double(m_corpus.TotalFrames()) / double(chunks.size()));
-}
-
-template <class ElemType>
-HtkReader<ElemType>::~HtkReader()
-{
-    m_pipe.Stop(); // before what its thread uses goes away
 }
 
 template <class ElemType>

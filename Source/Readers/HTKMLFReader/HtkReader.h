@@ -16,7 +16,6 @@ class HtkReader final : public IDataReader<ElemType>
 {
 public:
     HtkReader(const HtkConfig& config, Log& log);
-    ~HtkReader() override;
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     void StartEpoch(const EpochRequest& request) override;

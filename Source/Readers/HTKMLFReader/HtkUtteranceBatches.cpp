@@ -2,7 +2,7 @@
 // back-propagation through time).
 #include "Common/Error.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
-#include "Readers/ReaderLib/EpochRange.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkFile.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
 #include "Readers/HTKMLFReader/ScpFile.h"
+#include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
@@ -32,7 +32,7 @@ constexpr size_t c_mostDimension = INT16_MAX / sizeof(float); // bytes of a vect
 std::vector<std::string> ReadOutputList(const std::string& path)
 {
     std::vector<std::string> files;
-    HtkLines lines(path, "output script file");
+    LineReader lines(path, "output script file");
     std::string_view line;
     while (lines.Next(line))
         files.emplace_back(Trim(line));

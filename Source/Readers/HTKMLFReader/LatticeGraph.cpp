@@ -1,7 +1,6 @@
 // Nodes on paths, in topological order.
-#include "Readers/HTKMLFReader/LatticeGraph.h"
-
 #include "Common/Message.h"
+#include "Readers/HTKMLFReader/SlfFile.h"
 
 #include <functional>
 #include <queue>

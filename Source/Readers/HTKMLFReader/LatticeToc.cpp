@@ -4,8 +4,8 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
 #include "Readers/HTKMLFReader/ScpFile.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <utility>
@@ -72,7 +72,7 @@ private:
             entry->offset = offset;
             entry->path = PathIndex(path);
             entry->list = uint32_t(m_toc.m_lists.size() - 1);
-            entry->line = uint32_t(m_lines.Number());
+            entry->line = uint32_t(m_lines.LineNumber());
         }
     }
 
@@ -138,7 +138,7 @@ private:
     LatticeToc& m_toc;
     const std::string& m_prefix;
     const UtteranceKeys& m_keys;
-    HtkLines m_lines;
+    LineReader m_lines;
     MapByText<uint32_t> m_indices; // of paths
     std::string m_lastPath;
     uint32_t m_lastIndex = 0;

@@ -5,8 +5,8 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
 #include "Readers/HTKMLFReader/ScpFile.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ constexpr double c_frameTime = 100000; // 10 ms
 StateList StateList::FromFile(const std::string& path)
 {
     StateList list;
-    HtkLines lines(path, "state list");
+    LineReader lines(path, "state list");
     list.m_path = lines.Path();
     std::string_view line;
     while (lines.Next(line))
@@ -294,7 +294,7 @@ private:
     const UtteranceKeys& m_keys;
     const StateList& m_states;
     size_t m_classes;
-    HtkLines m_lines;
+    LineReader m_lines;
     std::string m_key; // of the utterance at hand
     Log& m_log;
     size_t m_skipped = 0;         // entries without a name

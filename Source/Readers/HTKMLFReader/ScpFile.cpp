@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/HtkLines.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <optional>
@@ -47,7 +47,7 @@ public:
             line = Trim(line);
             if (line.empty())
             {
-                blankLine = blankLine == 0 ? m_lines.Number() : blankLine;
+                blankLine = blankLine == 0 ? m_lines.LineNumber() : blankLine;
                 continue;
             }
             if (blankLine != 0)
@@ -119,7 +119,7 @@ private:
         return m_lastIndex;
     }
 
-    HtkLines m_lines;
+    LineReader m_lines;
     const std::string& m_prefix;
     ScpFile m_scp;
     std::unordered_map<std::string, uint32_t> m_indices;

@@ -1,17 +1,21 @@
 // Header, nodes and arcs of a lattice.
 #include "Readers/HTKMLFReader/SlfFile.h"
 
+#include "Common/Characters.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/LatticeGraph.h"
-#include "Readers/HTKMLFReader/SlfLines.h"
 #include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +23,191 @@ namespace cntk
 {
 namespace
 {
+
+constexpr size_t c_slfPieceBytes = size_t(1) << 16;
+constexpr size_t c_longestLine = size_t(1) << 24;
+
+class SlfLines
+{
+public:
+    SlfLines(const PiecewiseFile& file, size_t offset);
+
+    // The next line that is neither blank nor a comment; false at the end. The line is without its end and valid until
+    // the next call.
+    bool Next(std::string_view& line);
+
+    // In the file, of the line given last; at the end of the file, behind it.
+    size_t Offset() const { return m_lineOffset; }
+    // What is behind that.
+    size_t BytesLeft() const { return m_file.Size() - m_lineOffset; }
+    // A line is longer than any of a lattice, so that it was not read.
+    bool IsTooLong() const { return m_isTooLong; }
+
+private:
+    bool Fill();
+    bool NextOfAny(std::string_view& line);
+
+    const PiecewiseFile& m_file;
+    std::string m_buffer;
+    size_t m_at = 0; // in the buffer
+    size_t m_end;    // in the file, of the buffer
+    size_t m_lineOffset;
+    bool m_isTooLong = false;
+};
+
+struct SlfField
+{
+    std::string_view name;
+    std::string_view value;
+    bool hasValue = false;
+
+    // Fields have long and short names.
+    bool Is(std::string_view shortName, std::string_view longName) const
+    {
+        return name == shortName || name == longName;
+    }
+};
+
+class SlfFields
+{
+public:
+    // False where a quote is not closed; that field is then the last. They are valid as long as the line, and until the
+    // next call.
+    bool Split(std::string_view line);
+    const std::vector<SlfField>& Fields() const { return m_fields; }
+
+private:
+    bool TakeQuoted(std::string_view line, size_t& at, std::string_view& value);
+
+    std::vector<SlfField> m_fields;
+    std::deque<std::string> m_texts; // values that had escapes
+};
+
+bool IsOctal(char c)
+{
+    return c >= '0' && c <= '7';
+}
+
+SlfLines::SlfLines(const PiecewiseFile& file, size_t offset) : m_file(file), m_end(offset), m_lineOffset(offset)
+{
+    Fill();
+    if (offset == 0 && m_buffer.starts_with(c_byteOrderMark))
+        m_at = c_byteOrderMark.size();
+}
+
+bool SlfLines::Fill()
+{
+    const size_t bytes = std::min(c_slfPieceBytes, m_file.Size() - m_end);
+    m_buffer.erase(0, m_at);
+    m_at = 0;
+    const size_t kept = m_buffer.size();
+    m_buffer.resize(kept + bytes);
+    m_file.Read(m_end, m_buffer.data() + kept, bytes);
+    m_end += bytes;
+    return bytes > 0;
+}
+
+bool SlfLines::NextOfAny(std::string_view& line)
+{
+    size_t length = 0;
+    for (;;)
+    {
+        const size_t newline = m_buffer.find('\n', m_at + length);
+        m_lineOffset = m_end - (m_buffer.size() - m_at);
+        length = std::min(newline, m_buffer.size()) - m_at;
+        if (newline != std::string::npos || length > c_longestLine || !Fill())
+            break;
+    }
+    m_isTooLong = length > c_longestLine;
+    if (m_at == m_buffer.size() || m_isTooLong)
+        return false;
+    line = std::string_view(m_buffer).substr(m_at, length);
+    m_at = std::min(m_at + length + 1, m_buffer.size());
+    return true;
+}
+
+bool SlfLines::Next(std::string_view& line)
+{
+    while (NextOfAny(line))
+    {
+        size_t begin = 0;
+        while (begin < line.size() && IsBlank(line[begin]))
+            ++begin;
+        if (begin < line.size() && line[begin] != '#')
+            return true;
+    }
+    return false;
+}
+
+bool SlfFields::Split(std::string_view line)
+{
+    m_fields.clear();
+    m_texts.clear();
+    for (size_t at = 0;;)
+    {
+        while (at < line.size() && IsBlank(line[at]))
+            ++at;
+        if (at == line.size())
+            return true;
+        SlfField& field = m_fields.emplace_back();
+        const size_t name = at;
+        while (at < line.size() && line[at] != '=' && !IsBlank(line[at]))
+            ++at;
+        field.name = line.substr(name, at - name);
+        field.hasValue = at < line.size() && line[at] == '=';
+        if (field.hasValue)
+        {
+            ++at;
+            if (at < line.size() && (line[at] == '"' || line[at] == '\''))
+            {
+                if (!TakeQuoted(line, at, field.value))
+                    return false;
+            }
+            else
+            {
+                const size_t value = at;
+                while (at < line.size() && !IsBlank(line[at]))
+                    ++at;
+                field.value = line.substr(value, at - value);
+            }
+        }
+    }
+}
+
+// As HTK writes texts: \" \' \\, and \ooo for a byte.
+bool SlfFields::TakeQuoted(std::string_view line, size_t& at, std::string_view& value)
+{
+    const char quote = line[at++];
+    const size_t begin = at;
+    while (at < line.size() && line[at] != quote && line[at] != '\\')
+        ++at;
+    value = line.substr(begin, at - begin);
+    if (at < line.size() && line[at] == '\\')
+    {
+        std::string& text = m_texts.emplace_back(value);
+        for (; at < line.size() && line[at] != quote; ++at)
+        {
+            if (line[at] != '\\')
+            {
+                text += line[at];
+                continue;
+            }
+            ++at;
+            if (at + 2 < line.size() && IsOctal(line[at]) && IsOctal(line[at + 1]) && IsOctal(line[at + 2]))
+            {
+                text += char((line[at] - '0') * 64 + (line[at + 1] - '0') * 8 + (line[at + 2] - '0'));
+                at += 2;
+            }
+            else if (at < line.size())
+                text += line[at];
+        }
+        value = text;
+    }
+    if (at >= line.size())
+        return false;
+    ++at; // the quote
+    return at == line.size() || IsBlank(line[at]);
+}
 
 constexpr double c_framesPerSecond = 100;
 // Times that lie between two frames are rounded up, whatever was lost when they were added.

@@ -3,10 +3,11 @@
 
 #include "Common/SeedStream.h"
 #include "Readers/ImageReader/ImageArchives.h"
-#include "Readers/ImageReader/ImageList.h"
 #include "Readers/ImageReader/ImageTransform.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,12 +15,27 @@
 namespace cntk
 {
 
+struct ImageList
+{
+    struct Image
+    {
+        std::string path;
+        int32_t label = 0;
+        size_t line = 0; // of the list
+    };
+
+    std::string path;
+    std::vector<Image> images;
+
+    // Fails (Data) on lines that are not "name<TAB>class", and on classes that are not below labelDim.
+    static ImageList Read(const std::string& path, size_t labelDim);
+};
+
 template <class ElemType>
 class ImageReader final : public IDataReader<ElemType>
 {
 public:
     explicit ImageReader(const ReaderContext& context);
-    ~ImageReader() override;
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
     void StartEpoch(const EpochRequest& request) override;

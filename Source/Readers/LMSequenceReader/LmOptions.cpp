@@ -1,11 +1,10 @@
 // Blocks and vocabularies, and what must hold between them.
-#include "Readers/LMSequenceReader/LmOptions.h"
-
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "Readers/LMSequenceReader/LmReader.h"
 
 #include <algorithm>
 

@@ -1,10 +1,11 @@
 // Minibatches of words.
 #include "Readers/LMSequenceReader/LmReader.h"
 
+#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/SeedStream.h"
-#include "Readers/ReaderLib/EpochRange.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,13 +22,127 @@ constexpr const char* c_classTable = "idx2cls"; // the input node that gets the 
 constexpr uint32_t c_noiseSeed = 1234;
 // What the original stores for word 0, which stands for nothing in a sparse column.
 constexpr double c_wordZero = 1e-6;
+constexpr uint32_t c_none = UINT32_MAX;
+constexpr size_t c_leastWords = 3; // shorter lines are no sentences
+constexpr size_t c_sentencesToJudge = 100;
 
 } // namespace
 
+int32_t LmText::IdOf(std::string_view word) const
+{
+    const int32_t id = m_config.words.Find(word);
+    if (id != Vocabulary::c_unknown)
+        return id;
+    if (m_config.unknownWord == Vocabulary::c_unknown)
+        Fail(ErrorKind::Data, m_lines.Location(word), ": word '", word, "' is not in vocabulary '",
+             m_config.words.Source(), "', and neither is unk '", m_config.reader.unk, "'", m_config.words.Hint(word));
+    return m_config.unknownWord;
+}
+
+// What all sentences lack though the config names it: writeWordAndClass counts a text with the markers put around its
+// lines, but the reader takes the lines as they are. Told once so many are read that it is no chance.
+std::string LmText::CheckMarkers()
+{
+    const auto hasAny = [&](const std::string& marker, bool atEnd)
+    {
+        const int32_t id = m_config.words.Find(marker);
+        const auto has = [&](const Sentence& s) { return m_words[s.first + (atEnd ? s.tokens - 1 : 0)] == id; };
+        return marker.empty() || std::any_of(m_sentences.begin(), m_sentences.end(), has);
+    };
+    m_markers.begin = m_markers.begin || hasAny(m_config.beginSequence, false);
+    m_markers.end = m_markers.end || hasAny(m_config.endSequence, true);
+    m_markers.sentences += m_sentences.size();
+    m_markers.areJudged = m_isAtEnd || m_markers.sentences >= c_sentencesToJudge;
+    const bool begins = m_markers.begin, ends = m_markers.end;
+    if (!m_markers.areJudged || (begins && ends))
+        return {};
+    return Concat(
+        "WARNING: LMSequenceReader: none of the ", Counted(m_markers.sentences, "sentence"), " read of '",
+        m_lines.Path(), "' ", begins ? "" : Concat("begins with '", m_config.beginSequence, "' (beginSequence)"),
+        begins || ends ? "" : " or ", ends ? "" : Concat("ends with '", m_config.endSequence, "' (endSequence)"),
+        "; a line is read as it is: without them the model does not learn how sentences begin and end\n");
+}
+
+// Once, of what is written.
+std::string LmText::WarnOfOrder()
+{
+    const auto standsBefore = [](const Sentence& a, const Sentence& b) { return a.number < b.number; };
+    if (!m_config.forWriting || m_hasWarnedOfOrder ||
+        std::is_sorted(m_sentences.begin(), m_sentences.end(), standsBefore))
+        return {};
+    m_hasWarnedOfOrder = true;
+    return Concat("WARNING: LMSequenceReader: sentences are shuffled whatever randomize says, and what is written does "
+                  "not stand in the order of '",
+                  m_lines.Path(), "'; cacheBlockSize=1 keeps that order\n");
+}
+
+void LmText::ReadBlock(std::string& log)
+{
+    m_words.clear();
+    size_t longest = 0;
+    std::string_view line;
+    while (!m_isAtEnd && m_words.size() < m_config.reader.cacheBlockSize)
+    {
+        if (!m_lines.Next(line))
+        {
+            m_isAtEnd = true;
+            break;
+        }
+        SplitTokens(line, m_columns);
+        if (m_columns.size() < c_leastWords)
+            continue;
+        if (m_columns.size() > size_t(INT32_MAX))
+            Fail(ErrorKind::Data, m_lines.Path(), ":", m_lines.LineNumber(), ": a sentence of ", m_columns.size(),
+                 " words is too long; at most ", INT32_MAX, " words can be in one");
+        m_sentences.push_back({m_words.size(), m_columns.size(), m_lines.LineNumber()});
+        longest = std::max(longest, m_columns.size());
+        for (const std::string_view word : m_columns)
+            m_words.push_back(IdOf(word));
+    }
+    if (m_sentences.empty())
+        return;
+    if (!m_markers.areJudged)
+        log += CheckMarkers();
+    std::mt19937 generator{uint32_t(m_seeds(++m_seed))};
+    std::shuffle(m_sentences.begin(), m_sentences.end(), generator);
+    log += WarnOfOrder();
+    m_heads.assign(longest + 1, c_none);
+    m_successors.resize(m_sentences.size());
+    for (size_t i = m_sentences.size(); i-- > 0;)
+    {
+        uint32_t& head = m_heads[m_sentences[i].tokens];
+        m_successors[i] = head;
+        head = uint32_t(i);
+    }
+    log += Concat("LMSequenceReader: Reading epoch data... ", m_sentences.size(), " sequences read.\n");
+}
+
+size_t LmText::SamplesOfLine(size_t columns) const
+{
+    return columns < c_leastWords ? 0 : columns - 1;
+}
+
+size_t LmText::StepsOfNext(std::string& log)
+{
+    return FindNext(log) ? m_sentences[Next()].tokens - 1 : 0;
+}
+
+bool LmText::NextGroup(size_t most, std::string& log)
+{
+    ClearGroup();
+    if (!FindNext(log))
+        return false;
+    uint32_t& head = m_heads[m_sentences[Next()].tokens]; // its first sentence is Next()
+    for (; head != c_none && Group().size() < most; head = m_successors[head])
+        Take(head);
+    return true;
+}
+
 template <class ElemType>
 LmReader<ElemType>::LmReader(const ReaderContext& context)
-    : m_config(ReadLmConfig(context)), m_text(m_config), m_log(context.log), m_pipe(context.log)
+    : SentenceReader<ElemType>(c_readerName, context.log), m_config(ReadLmConfig(context)), m_text(m_config)
 {
+    this->m_prefetches = m_config.reader.prefetch;
     const size_t size = m_config.words.Size();
     const std::string source = Concat("'", m_config.reader.file, "', ", m_config.dimSource);
     if (sizeof(ElemType) == sizeof(float) && size > size_t(1) << 24)
@@ -40,25 +155,7 @@ LmReader<ElemType>::LmReader(const ReaderContext& context)
     words.source = source;
     m_streams.push_back(std::move(words));
     if (!m_config.labelName.empty())
-    {
-        StreamInfo labels;
-        labels.name = m_config.labelName;
-        labels.rows = LabelRows();
-        labels.isLabel = true;
-        const bool isClass = m_config.mode == LmMode::Class;
-        labels.source = Concat("'", m_config.reader.file, "', mode=",
-                               isClass                            ? "class"
-                               : m_config.mode == LmMode::Softmax ? "softmax"
-                                                                  : "nce",
-                               ", made for ", isClass ? "Class" : "NCE", "BasedCrossEntropyWithSoftmax",
-                               "; a label for each word of the vocabulary comes from CNTKTextFormatReader");
-        if (isClass)
-        {
-            labels.wordClasses = m_config.classes.Classes().size();
-            labels.wordClassSource = m_config.classes.Source();
-        }
-        m_streams.push_back(std::move(labels));
-    }
+        AddLabels();
     if (m_config.classes.Size() > 0)
     {
         StreamInfo table;
@@ -70,7 +167,30 @@ LmReader<ElemType>::LmReader(const ReaderContext& context)
     if (m_config.mode == LmMode::Nce && !m_config.labelName.empty())
         PrepareNoise();
     if (m_config.reader.traceLevel > 0)
-        m_log.Print("%s: Input file is %s\n", c_readerName, m_config.reader.file.c_str());
+        context.log.Print("%s: Input file is %s\n", c_readerName, m_config.reader.file.c_str());
+}
+
+template <class ElemType>
+void LmReader<ElemType>::AddLabels()
+{
+    StreamInfo labels;
+    labels.name = m_config.labelName;
+    labels.rows = LabelRows();
+    labels.isLabel = true;
+    const bool isClass = m_config.mode == LmMode::Class;
+    labels.source =
+        Concat("'", m_config.reader.file, "', mode=",
+               isClass                            ? "class"
+               : m_config.mode == LmMode::Softmax ? "softmax"
+                                                  : "nce",
+               ", made for ", isClass ? "Class" : "NCE",
+               "BasedCrossEntropyWithSoftmax; a label for each word of the vocabulary comes from CNTKTextFormatReader");
+    if (isClass)
+    {
+        labels.wordClasses = m_config.classes.Classes().size();
+        labels.wordClassSource = m_config.classes.Source();
+    }
+    m_streams.push_back(std::move(labels));
 }
 
 // mode=nce: noise words are drawn as often as the class file counts them.
@@ -91,12 +211,6 @@ void LmReader<ElemType>::PrepareNoise()
 }
 
 template <class ElemType>
-LmReader<ElemType>::~LmReader()
-{
-    m_pipe.Stop(); // before what its thread uses goes away
-}
-
-template <class ElemType>
 size_t LmReader<ElemType>::LabelRows() const
 {
     switch (m_config.mode)
@@ -112,27 +226,17 @@ size_t LmReader<ElemType>::LabelRows() const
 }
 
 template <class ElemType>
-size_t LmReader<ElemType>::TotalSamples()
+void LmReader<ElemType>::BeginEpoch()
 {
-    return LmText(m_config).CountSamples(); // beside the thread that reads
-}
-
-template <class ElemType>
-void LmReader<ElemType>::StartEpoch(const EpochRequest& request)
-{
-    CNTK_ASSERT(request.minibatchSize > 0 && request.rank < request.workers);
-    m_pipe.Stop();
-    m_wanted = ChooseStreams(c_readerName, m_streams, request.wanted);
-    m_request = request;
     if (m_request.epochSize == 0)
         m_request.epochSize = c_wholeDataSet;
     m_samples = 0;
-    m_count = m_cursor = m_steps = 0;
-    m_text.Start(request.epoch, request.trainingSeed);
-    const SeedStream noiseSeeds(request.trainingSeed, "noise words");
-    m_noiseGenerator.seed(uint32_t(noiseSeeds(c_noiseSeed + request.epoch))); // the first epoch as the original
+    m_count = m_begin = m_end = m_steps = 0;
+    m_text.Start(m_request.epoch, m_request.trainingSeed);
+    const SeedStream noiseSeeds(m_request.trainingSeed, "noise words");
+    // The noise words of the first epoch are those of CNTK v1.1.
+    m_noiseGenerator.seed(uint32_t(noiseSeeds(c_noiseSeed + m_request.epoch)));
     m_noise.reset();
-    m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_config.reader.prefetch);
 }
 
 template <class ElemType>
@@ -147,99 +251,84 @@ bool LmReader<ElemType>::NextGroup(std::string& log)
     }
     if (!m_text.NextGroup(most, log))
         return false;
-    const PlaceRange share = ShareOfWorker(m_request, m_text.GroupSize());
+    const PlaceRange share = ShareOfWorker(m_request, m_text.Group().size());
     m_first = share.begin;
     m_count = share.end - share.begin;
-    m_cursor = 0;
+    m_end = 0;
     m_steps = m_text.Steps();
     return true;
 }
 
-// Runs in the prefetch thread or in the caller's.
 template <class ElemType>
-bool LmReader<ElemType>::Fill(Slot& slot)
+bool LmReader<ElemType>::NextMinibatch(MBLayout& layout, std::vector<std::string>& keys, std::string& log)
 {
-    slot.Prepare(m_streams.size());
     if (m_samples > m_request.epochSize)
         return false;
-    if (m_cursor == m_steps && !NextGroup(slot.log))
+    if (m_end == m_steps && !NextGroup(log))
     {
         if (m_samples == 0)
             Fail(ErrorKind::Data, "data file '", m_config.reader.file,
                  "' has no sentences; expected lines of three words at least, with their markers, such as </s> a </s>");
         return false;
     }
-    // Without a limit of sentences minibatchSize counts words, and nothing is cut.
-    const size_t left = m_steps - m_cursor;
+    // nbruttsineachrecurrentiter=0: minibatchSize counts words, and sentences are not cut.
+    const size_t left = m_steps - m_end;
     const size_t count = m_config.reader.parallelSequences == 0 ? left : std::min(m_request.minibatchSize, left);
     RequireColumns(m_count * count, "words");
     if (m_config.forWriting && m_count > 1 && count < m_steps && !std::exchange(m_hasWarnedOfPieces, true))
-        slot.log += Concat("WARNING: ", c_readerName, ": sentences longer than minibatchSize=", m_request.minibatchSize,
-                           " are cut, and with ", m_count,
-                           " side by side pieces of one stand between those of others in what is written; a larger "
-                           "minibatchSize leaves them whole\n");
-    MBLayout& layout = *slot.layouts[0];
+        log += Concat("WARNING: ", c_readerName, ": sentences longer than minibatchSize=", m_request.minibatchSize,
+                      " are cut, and in the output the pieces of ", m_count,
+                      " parallel sentences alternate; a larger minibatchSize leaves them whole\n");
+    m_begin = m_end;
+    m_end += count;
+    m_samples += m_text.Group().size() * count;
     layout.Init(m_count, count);
-    slot.keys.resize(m_count);
+    keys.resize(m_count);
     for (size_t s = 0; s < m_count; ++s)
     {
-        slot.keys[s] = std::to_string(m_text.LineOf(m_first + s));
-        layout.AddSequence(s, s, -ptrdiff_t(m_cursor), ptrdiff_t(m_steps) - ptrdiff_t(m_cursor));
+        keys[s] = std::to_string(m_text.Group()[m_first + s].number);
+        layout.AddSequence(s, s, -ptrdiff_t(m_begin), ptrdiff_t(m_steps) - ptrdiff_t(m_begin));
     }
-    for (size_t i = 0; i < m_streams.size(); ++i)
-    {
-        StreamBatch<ElemType>& batch = slot.streams[i];
-        if (!m_wanted[i])
-        {
-            slot.Clear(i);
-            continue;
-        }
-        batch.rows = m_streams[i].rows;
-        batch.columns = m_count * count;
-        batch.sparse = m_streams[i].sparse;
-        batch.layout = slot.layouts[0];
-        if (batch.sparse)
-        {
-            FillWords(batch, count);
-        }
-        else if (m_streams[i].isLabel)
-        {
-            FillLabels(batch, count);
-        }
-        else
-        {
-            batch.layout = slot.layouts[i];
-            FillClassTable(batch);
-        }
-    }
-    m_cursor += count;
-    m_samples += m_text.GroupSize() * count;
     return true;
 }
 
 template <class ElemType>
-void LmReader<ElemType>::FillWords(StreamBatch<ElemType>& batch, size_t count) const
+void LmReader<ElemType>::FillStream(size_t stream, Slot& slot)
+{
+    StreamBatch<ElemType>& batch = slot.streams[stream];
+    if (batch.sparse)
+        return FillWords(batch);
+    if (m_streams[stream].isLabel)
+        return FillLabels(batch);
+    batch.layout = slot.layouts[stream];
+    batch.layout->InitAsFrameMode(1);
+    batch.columns = 1;
+    batch.values.assign(m_config.classes.ClassIds().begin(), m_config.classes.ClassIds().end());
+}
+
+template <class ElemType>
+void LmReader<ElemType>::FillWords(StreamBatch<ElemType>& batch) const
 {
     PrepareOneHot(batch);
     for (size_t s = 0; s < m_count; ++s)
     {
-        const int32_t* words = m_text.WordsOf(m_first + s) + m_cursor;
-        for (size_t t = 0; t < count; ++t)
-            batch.rowIndices[t * m_count + s] = words[t];
+        const int32_t* words = m_text.WordsOf(m_first + s);
+        for (size_t t = m_begin; t < m_end; ++t)
+            batch.rowIndices[(t - m_begin) * m_count + s] = words[t];
     }
 }
 
 template <class ElemType>
-void LmReader<ElemType>::FillLabels(StreamBatch<ElemType>& batch, size_t count)
+void LmReader<ElemType>::FillLabels(StreamBatch<ElemType>& batch)
 {
     batch.values.resize(batch.columns * batch.rows);
-    for (size_t t = 0; t < count; ++t)
+    ElemType* label = batch.values.data();
+    for (size_t t = m_begin; t < m_end; ++t)
     {
         SkipNoise(m_first);
-        for (size_t s = 0; s < m_count; ++s)
-            FillLabel(m_text.WordsOf(m_first + s)[m_cursor + t + 1],
-                      batch.values.data() + (t * m_count + s) * batch.rows);
-        SkipNoise(m_text.GroupSize() - m_first - m_count);
+        for (size_t s = 0; s < m_count; ++s, label += batch.rows)
+            FillLabel(m_text.WordsOf(m_first + s)[t + 1], label);
+        SkipNoise(m_text.Group().size() - m_first - m_count);
     }
 }
 
@@ -280,14 +369,6 @@ void LmReader<ElemType>::FillLabel(int32_t word, ElemType* label)
         label[2 * i] = ElemType(noise);
         label[2 * i + 1] = ElemType(-m_logProbabilities[noise]);
     }
-}
-
-template <class ElemType>
-void LmReader<ElemType>::FillClassTable(StreamBatch<ElemType>& batch) const
-{
-    batch.layout->InitAsFrameMode(1);
-    batch.columns = 1;
-    batch.values.assign(m_config.classes.ClassIds().begin(), m_config.classes.ClassIds().end());
 }
 
 template <class ElemType>

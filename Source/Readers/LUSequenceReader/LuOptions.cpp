@@ -1,12 +1,11 @@
 // Blocks, token files and the word map.
-#include "Readers/LUSequenceReader/LuOptions.h"
-
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/LineReader.h"
+#include "Readers/LUSequenceReader/LuReader.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <utility>

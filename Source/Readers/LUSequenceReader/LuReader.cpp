@@ -4,10 +4,11 @@
 #include "Common/CompositeReader.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Readers/ReaderLib/EpochRange.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>
 #include <optional>
+#include <random>
 #include <utility>
 
 namespace cntk
@@ -18,13 +19,112 @@ namespace
 constexpr const char* c_readerName = "LUSequenceReader";
 // Seeds of different epochs stay apart: a block's seed is the epoch's plus its minibatches so far.
 constexpr size_t c_seedsOfEpoch = 1000003;
+constexpr size_t c_blockLines = 50000;
 
 } // namespace
 
+void LuText::Start(size_t seed, uint64_t trainingSeed)
+{
+    SentenceText::Start(seed, trainingSeed);
+    m_minibatches = 0;
+    m_sentencesOfEpoch = 0;
+}
+
+int32_t LuText::IdOf(std::string_view word, const LuVocabulary& vocabulary) const
+{
+    std::string_view wanted = word;
+    if (vocabulary.options.useWordMap)
+    {
+        const auto mapped = m_config.wordMap.find(std::string(word));
+        wanted = mapped == m_config.wordMap.end() ? std::string_view(m_config.reader.unk) : mapped->second;
+    }
+    const int32_t id = vocabulary.words.Find(wanted);
+    if (id != Vocabulary::c_unknown)
+        return id;
+    if (vocabulary.unknownWord == Vocabulary::c_unknown)
+        Fail(ErrorKind::Data, m_lines.Location(word), ": '", wanted, "'",
+             wanted == word ? std::string() : Concat(" (from '", word, "' by the word map)"), " is not in the tokens '",
+             vocabulary.words.Source(), "' of '", vocabulary.name, "', and neither is unk '", m_config.reader.unk, "'",
+             vocabulary.words.Hint(wanted));
+    return vocabulary.unknownWord;
+}
+
+// Up to a blank line or a token that ends it; none where the text ends before.
+void LuText::ReadSentence()
+{
+    const size_t first = m_labels.size();
+    std::string_view line;
+    for (bool isOpen = true; isOpen;)
+    {
+        if (!m_lines.Next(line))
+        {
+            m_isAtEnd = true;
+            break;
+        }
+        SplitTokens(line, m_columns);
+        if (m_columns.empty() && m_labels.size() > first)
+            break;
+        if (m_columns.size() < 2) // a word without a label is passed over
+        {
+            if (!m_columns.empty() && m_loneWord.empty())
+                m_loneWord = Concat(m_lines.Location(m_columns[0]), ": '", m_columns[0], "'");
+            continue;
+        }
+        for (size_t i = 0; i + 1 < m_columns.size(); ++i)
+            m_words.push_back(IdOf(m_columns[i], m_config.input));
+        m_wordStarts.push_back(m_words.size());
+        m_labels.push_back(IdOf(m_columns.back(), m_config.output));
+        const auto ends = [](std::string_view word, const LuVocabulary& vocabulary)
+        { return !vocabulary.options.endSequence.empty() && word == vocabulary.options.endSequence; };
+        isOpen = !ends(m_columns.back(), m_config.output) && !ends(m_columns.front(), m_config.input);
+    }
+    if (m_labels.size() > first)
+        m_sentences.push_back({first, m_labels.size() - first, ++m_sentencesOfEpoch});
+}
+
+void LuText::ReadBlock(std::string& log)
+{
+    m_words.clear();
+    m_wordStarts.assign(1, 0);
+    m_labels.clear();
+    const size_t start = m_lines.LineNumber();
+    while (!m_isAtEnd && m_lines.LineNumber() - start < c_blockLines)
+        ReadSentence();
+    if (m_sentences.empty())
+        return;
+    if (m_config.shuffle)
+    {
+        std::minstd_rand0 generator{uint32_t(m_seeds(m_seed + m_minibatches))};
+        std::shuffle(m_sentences.begin(), m_sentences.end(), generator);
+    }
+    if (m_config.reader.traceLevel > 0)
+        log += Concat("LUSequenceReader: ", m_lines.LineNumber() - start, " lines read, ", m_sentences.size(),
+                      " sequences with a total of ", m_labels.size(), " tokens.\n");
+}
+
+bool LuText::NextGroup(std::string& log)
+{
+    ClearGroup();
+    if (!FindNext(log))
+        return false;
+    ++m_minibatches;
+    size_t seen = 0;
+    for (size_t i = Next(); i < m_sentences.size() && seen < m_config.reader.parallelSequences; ++i)
+    {
+        if (IsUsed(i))
+            continue;
+        ++seen;
+        if (!m_config.reader.equalLength || m_sentences[i].tokens == m_sentences[Next()].tokens)
+            Take(i);
+    }
+    return true;
+}
+
 template <class ElemType>
 LuReader<ElemType>::LuReader(const ReaderContext& context)
-    : m_config(ReadLuConfig(context)), m_text(m_config), m_log(context.log), m_pipe(context.log)
+    : SentenceReader<ElemType>(c_readerName, context.log), m_config(ReadLuConfig(context)), m_text(m_config)
 {
+    this->m_prefetches = m_config.reader.prefetch;
     const auto sourceOf = [&](const LuVocabulary& vocabulary)
     {
         return Concat("'", m_config.reader.file, "', ", vocabulary.words.Size(), " tokens of '",
@@ -53,32 +153,15 @@ LuReader<ElemType>::LuReader(const ReaderContext& context)
     labels.source = sourceOf(m_config.output);
     m_streams.push_back(std::move(labels));
     if (m_config.reader.traceLevel > 0)
-        m_log.Print("%s: Input file is %s\n", c_readerName, m_config.reader.file.c_str());
+        context.log.Print("%s: Input file is %s\n", c_readerName, m_config.reader.file.c_str());
 }
 
 template <class ElemType>
-LuReader<ElemType>::~LuReader()
+void LuReader<ElemType>::BeginEpoch()
 {
-    m_pipe.Stop(); // before what its thread uses goes away
-}
-
-template <class ElemType>
-size_t LuReader<ElemType>::TotalSamples()
-{
-    return LuText(m_config).CountSamples(); // beside the thread that reads
-}
-
-template <class ElemType>
-void LuReader<ElemType>::StartEpoch(const EpochRequest& request)
-{
-    CNTK_ASSERT(request.minibatchSize > 0 && request.rank < request.workers);
-    m_pipe.Stop();
-    m_wanted = ChooseStreams(c_readerName, m_streams, request.wanted);
-    m_request = request;
     m_sentences = 0;
     m_hasDelivered = false;
-    m_text.Start(request.epoch * c_seedsOfEpoch, request.trainingSeed);
-    m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_config.reader.prefetch);
+    m_text.Start(m_request.epoch * c_seedsOfEpoch, m_request.trainingSeed);
 }
 
 template <class ElemType>
@@ -119,76 +202,62 @@ bool LuReader<ElemType>::NextGroup(std::string& log)
 template <class ElemType>
 void LuReader<ElemType>::TakeShare()
 {
-    const std::vector<LuText::Sentence>& group = m_text.Group();
+    const std::vector<Sentence>& group = m_text.Group();
     const PlaceRange share = ShareOfWorker(m_request, group.size());
     m_share.assign(group.begin() + ptrdiff_t(share.begin), group.begin() + ptrdiff_t(share.end));
     m_steps = 0;
-    for (const LuText::Sentence& sentence : group)
+    for (const Sentence& sentence : group)
         m_steps = std::max(m_steps, sentence.tokens);
     if (m_steps * m_share.size() > size_t(INT32_MAX))
         Fail(ErrorKind::Data, "data file '", m_config.reader.file, "': a minibatch of ", m_share.size(),
              " sentences of up to ", m_steps, " tokens is too large; at most ", INT32_MAX, " tokens can be in one");
 }
 
-// Once: where a sentence of the group gets ahead of one that waits, in what is written.
 template <class ElemType>
-void LuReader<ElemType>::TellOtherOrder(std::string& log)
+void LuReader<ElemType>::WarnOnce(std::string& log)
 {
-    const std::vector<LuText::Sentence>& group = m_text.Group();
+    if (!m_text.LoneWord().empty() && !std::exchange(m_hasWarnedOfLoneWord, true))
+        log += "WARNING: " + m_text.LoneWord() +
+               " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
+    // A gap in the numbers of the sentences: a shorter or longer sentence waits.
+    const std::vector<Sentence>& group = m_text.Group();
     const bool hasGap = group.back().number - group.front().number >= group.size();
-    if (m_config.forWriting && hasGap && !std::exchange(m_hasToldOrder, true))
+    if (m_config.forWriting && hasGap && !std::exchange(m_hasWarnedOfOrder, true))
         log += Concat("WARNING: LUSequenceReader: with nbruttsineachrecurrentiter=", m_config.reader.parallelSequences,
                       " sentences get ahead of others for their length, and what is written does not stand in the "
                       "order of '",
                       m_config.reader.file, "'; equalLength=false keeps that order\n");
 }
 
-// Runs in the prefetch thread or in the caller's.
 template <class ElemType>
-bool LuReader<ElemType>::Fill(Slot& slot)
+bool LuReader<ElemType>::NextMinibatch(MBLayout& layout, std::vector<std::string>& keys, std::string& log)
 {
-    slot.Prepare(m_streams.size());
-    if (!NextGroup(slot.log))
+    if (!NextGroup(log))
         return false;
-    if (!m_text.LoneWord().empty() && !std::exchange(m_hasToldLoneWord, true))
-        slot.log += "WARNING: " + m_text.LoneWord() +
-                    " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
-    TellOtherOrder(slot.log);
+    WarnOnce(log);
     TakeShare();
-    FillLayout(*slot.layouts[0]);
-    slot.keys.resize(m_share.size());
+    layout.Init(m_share.size(), m_steps);
+    keys.resize(m_share.size());
     for (size_t s = 0; s < m_share.size(); ++s)
-        slot.keys[s] = std::to_string(m_share[s].number);
-    for (size_t i = 0; i < m_streams.size(); ++i)
     {
-        StreamBatch<ElemType>& batch = slot.streams[i];
-        if (!m_wanted[i])
-        {
-            slot.Clear(i);
-            continue;
-        }
-        batch.rows = m_streams[i].rows;
-        batch.columns = m_share.size() * m_steps;
-        batch.sparse = m_streams[i].sparse;
-        batch.layout = slot.layouts[0];
-        if (!m_streams[i].isLabel)
-            FillWords(batch);
-        else if (batch.sparse)
-            FillLabels(batch);
-        else
-            FillClasses(batch);
+        layout.AddSequence(s, s, 0, ptrdiff_t(m_share[s].tokens));
+        keys[s] = std::to_string(m_share[s].number);
     }
+    for (size_t s = 0; s < m_share.size(); ++s)
+        layout.AddGap(s, ptrdiff_t(m_share[s].tokens), ptrdiff_t(m_steps));
     return true;
 }
 
 template <class ElemType>
-void LuReader<ElemType>::FillLayout(MBLayout& layout) const
+void LuReader<ElemType>::FillStream(size_t stream, Slot& slot)
 {
-    layout.Init(m_share.size(), m_steps);
-    for (size_t s = 0; s < m_share.size(); ++s)
-        layout.AddSequence(s, s, 0, ptrdiff_t(m_share[s].tokens));
-    for (size_t s = 0; s < m_share.size(); ++s)
-        layout.AddGap(s, ptrdiff_t(m_share[s].tokens), ptrdiff_t(m_steps));
+    StreamBatch<ElemType>& batch = slot.streams[stream];
+    if (!m_streams[stream].isLabel)
+        FillWords(batch);
+    else if (batch.sparse)
+        FillLabels(batch);
+    else
+        FillClasses(batch);
 }
 
 template <class ElemType>
@@ -199,7 +268,7 @@ void LuReader<ElemType>::FillWords(StreamBatch<ElemType>& batch)
     batch.columnStarts.assign(1, 0);
     for (size_t t = 0; t < m_steps; ++t)
     {
-        for (const LuText::Sentence& sentence : m_share)
+        for (const Sentence& sentence : m_share)
         {
             size_t block = 0;
             for (const int offset : m_config.reader.wordContext)
@@ -232,7 +301,7 @@ void LuReader<ElemType>::FillLabels(StreamBatch<ElemType>& batch) const
     batch.columnStarts.assign(1, 0);
     for (size_t t = 0; t < m_steps; ++t)
     {
-        for (const LuText::Sentence& sentence : m_share)
+        for (const Sentence& sentence : m_share)
         {
             if (t < sentence.tokens)
                 batch.rowIndices.push_back(m_text.LabelOf(sentence.first + t));

@@ -3,12 +3,10 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 #include "Readers/ReaderLib/VectorCopy.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -37,14 +35,8 @@ template <class ElemType>
 FrameReader<ElemType>::FrameReader(std::unique_ptr<IRecordSource<ElemType>> source, FrameReaderOptions options,
                                    Log& log)
     : m_source(std::move(source)), m_options(std::move(options)), m_log(log), m_walk(*m_source, m_options.walk),
-      m_layout(std::make_shared<MBLayout>()), m_prefetcher([](const Slot& slot) { return BytesOf(slot.streams); })
+      m_pipe(log)
 {
-}
-
-template <class ElemType>
-FrameReader<ElemType>::~FrameReader()
-{
-    m_prefetcher.Stop(); // before what the thread uses goes away
 }
 
 template <class ElemType>
@@ -144,8 +136,7 @@ void FrameReader<ElemType>::PrintProgress(size_t records)
 template <class ElemType>
 void FrameReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
-    m_prefetcher.Stop();
-    m_prefetching = false;
+    m_pipe.Stop();
     m_wanted = ChooseStreams(m_options.readerName, m_source->Streams(), request.wanted);
     m_source->CreateLabelMaps();
     CountRecords(request);
@@ -161,43 +152,23 @@ void FrameReader<ElemType>::StartEpoch(const EpochRequest& request)
     m_recordsRead = 0;
     PrepareCache();
     m_prefetching = PrefetchingPays(ours.minibatchSize);
-    if (m_prefetching)
-        m_prefetcher.Start([this](Slot& slot) { return Fill(slot); });
+    m_pipe.Start([this](Slot& slot) { return Fill(slot); }, m_prefetching);
 }
 
 template <class ElemType>
 bool FrameReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = Clock::now();
-    // The caller's buffers are filled in place, or change places with those of the next minibatch.
-    std::swap(minibatch.streams, m_slot.streams);
-    const bool made = m_prefetching ? m_prefetcher.Next(m_slot) : Fill(m_slot);
-    std::swap(minibatch.streams, m_slot.streams);
-    if (!m_slot.log.empty())
-    {
-        m_log.Write(m_slot.log);
-        m_slot.log.clear();
-    }
-    if (!made)
+    if (!m_pipe.Next(minibatch))
     {
         if (m_options.traceLevel > 1 && m_recordsRead >= c_recordsPerMark)
             m_log.Write("\n");
         return false;
     }
-    m_layout->InitAsFrameMode(m_slot.records.size());
-    for (size_t i = 0; i < minibatch.streams.size(); ++i)
-    {
-        MBLayoutPtr& layout = minibatch.streams[i].layout;
-        if (!m_wanted[i])
-            layout = nullptr;
-        else if (layout != m_layout)
-            layout = m_layout;
-    }
-    minibatch.sequenceKeys.clear();
-    minibatch.secondsWaited = std::chrono::duration<double>(Clock::now() - start).count();
     if (m_options.traceLevel > 1)
-        PrintProgress(m_slot.records.size());
+    {
+        const auto wanted = size_t(std::find(m_wanted.begin(), m_wanted.end(), true) - m_wanted.begin());
+        PrintProgress(minibatch.streams[wanted].columns);
+    }
     return true;
 }
 
@@ -213,9 +184,9 @@ template <class ElemType>
 bool FrameReader<ElemType>::Fill(Slot& slot)
 {
     std::lock_guard lock(m_sourceMutex);
-    if (!m_walk.Next(slot.records, slot.log))
+    if (!m_walk.Next(m_records, slot.log))
         return false;
-    PrepareBatches(slot.streams, slot.records.size());
+    PrepareBatches(slot);
     if (m_cache.empty())
         FillFromSource(slot);
     else
@@ -224,16 +195,19 @@ bool FrameReader<ElemType>::Fill(Slot& slot)
 }
 
 template <class ElemType>
-void FrameReader<ElemType>::PrepareBatches(std::vector<StreamBatch<ElemType>>& streams, size_t columns) const
+void FrameReader<ElemType>::PrepareBatches(Slot& slot) const
 {
     const std::vector<StreamInfo>& infos = m_source->Streams();
-    streams.resize(infos.size());
+    slot.Prepare(infos.size());
+    slot.keys.clear();
+    slot.layouts[0]->InitAsFrameMode(m_records.size());
     for (size_t i = 0; i < infos.size(); ++i)
     {
-        StreamBatch<ElemType>& batch = streams[i];
+        StreamBatch<ElemType>& batch = slot.streams[i];
         batch.rows = m_wanted[i] ? infos[i].rows : 0;
-        batch.columns = m_wanted[i] ? columns : 0;
+        batch.columns = m_wanted[i] ? m_records.size() : 0;
         batch.sparse = infos[i].sparse;
+        batch.layout = m_wanted[i] ? slot.layouts[0] : nullptr;
         if (batch.sparse)
             PrepareOneHot(batch);
         else
@@ -296,7 +270,7 @@ void FrameReader<ElemType>::FillFromCache(Slot& slot)
 {
     if (m_unparsedChunks > 0)
     {
-        for (const size_t record : slot.records)
+        for (const size_t record : m_records)
         {
             if (!m_parsedChunks[record / c_chunkRecords])
                 ParseChunk(record / c_chunkRecords);
@@ -310,18 +284,17 @@ void FrameReader<ElemType>::FillFromCache(Slot& slot)
         if (batch.sparse)
         {
             const int32_t* classIds = m_cache[i].classIds.get();
-            for (size_t column = 0; column < slot.records.size(); ++column)
-                batch.rowIndices[column] = classIds[slot.records[column]];
+            for (size_t column = 0; column < m_records.size(); ++column)
+                batch.rowIndices[column] = classIds[m_records[column]];
             continue;
         }
         const size_t rows = batch.rows;
         const ElemType* values = m_cache[i].values.get();
         ElemType* target = batch.values.data();
-        const std::vector<size_t>& records = slot.records;
-        for (size_t column = 0; column < records.size(); ++column, target += rows)
+        for (size_t column = 0; column < m_records.size(); ++column, target += rows)
         {
-            const size_t later = records[std::min(column + c_vectorsAhead, records.size() - 1)];
-            CopyVector(values + records[column] * rows, rows, target, values + later * rows);
+            const size_t later = m_records[std::min(column + c_vectorsAhead, m_records.size() - 1)];
+            CopyVector(values + m_records[column] * rows, rows, target, values + later * rows);
         }
     }
 }
@@ -330,12 +303,11 @@ template <class ElemType>
 void FrameReader<ElemType>::FillFromSource(Slot& slot)
 {
     // Neighbours in the data are parsed in one go.
-    const std::vector<size_t>& records = slot.records;
     m_targets.assign(slot.streams.size(), {});
-    for (size_t begin = 0; begin < records.size();)
+    for (size_t begin = 0; begin < m_records.size();)
     {
         size_t end = begin + 1;
-        while (end < records.size() && records[end] == records[end - 1] + 1)
+        while (end < m_records.size() && m_records[end] == m_records[end - 1] + 1)
             ++end;
         for (size_t i = 0; i < slot.streams.size(); ++i)
         {
@@ -345,7 +317,7 @@ void FrameReader<ElemType>::FillFromSource(Slot& slot)
             else if (m_wanted[i])
                 m_targets[i].values = batch.values.data() + begin * batch.rows;
         }
-        Parse(records[begin], end - begin);
+        Parse(m_records[begin], end - begin);
         begin = end;
     }
 }

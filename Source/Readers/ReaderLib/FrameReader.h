@@ -4,9 +4,9 @@
 #pragma once
 
 #include "Common/ReaderInterface.h"
-#include "Readers/ReaderLib/LargePageMemory.h"
-#include "Readers/ReaderLib/Prefetcher.h"
+#include "Readers/ReaderLib/MinibatchPipe.h"
 #include "Readers/ReaderLib/RecordWalk.h"
+#include "Readers/ReaderLib/VectorCopy.h"
 
 #include <memory>
 #include <mutex>
@@ -72,7 +72,6 @@ class FrameReader final : public IDataReader<ElemType>
 {
 public:
     FrameReader(std::unique_ptr<IRecordSource<ElemType>> source, FrameReaderOptions options, Log& log);
-    ~FrameReader() override;
 
     const std::vector<StreamInfo>& Streams() const override { return m_source->Streams(); }
     void StartEpoch(const EpochRequest& request) override;
@@ -91,13 +90,7 @@ private:
         std::unique_ptr<ElemType[], FreeMemory> values;
         std::unique_ptr<int32_t[]> classIds;
     };
-    // What goes through the prefetcher.
-    struct Slot
-    {
-        std::vector<StreamBatch<ElemType>> streams;
-        std::vector<size_t> records;
-        std::string log;
-    };
+    using Slot = MinibatchSlot<ElemType>;
 
     void CountRecords(const EpochRequest& request);
     void PrepareCache();
@@ -109,7 +102,7 @@ private:
     void ParseChunk(size_t chunk);
     void Parse(size_t first, size_t count);
     void WarnOfNonFinite(size_t stream, const ElemType* values, size_t first, size_t count);
-    void PrepareBatches(std::vector<StreamBatch<ElemType>>& streams, size_t columns) const;
+    void PrepareBatches(Slot& slot) const;
     void FillFromCache(Slot& slot);
     void FillFromSource(Slot& slot);
 
@@ -118,7 +111,6 @@ private:
     Log& m_log;
     RecordWalk m_walk;
     std::vector<bool> m_wanted; // by stream
-    MBLayoutPtr m_layout;
 
     // The cache, by stream; chunks of records are parsed when first asked for.
     std::vector<CachedStream> m_cache;
@@ -128,12 +120,12 @@ private:
     std::vector<RecordTarget<ElemType>> m_targets;
     bool m_hasWarned = false; // of a value that is not finite
 
-    Slot m_slot; // the minibatch at hand
+    std::vector<size_t> m_records; // of the minibatch
     bool m_prefetching = false;
     size_t m_nextRecord = 0; // where the last epoch stopped
     size_t m_recordsRead = 0;
-    std::mutex m_sourceMutex; // the prefetch thread parses while the caller asks for the total
-    Prefetcher<Slot> m_prefetcher;
+    std::mutex m_sourceMutex;       // the prefetch thread parses while the caller asks for the total
+    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
 };
 
 } // namespace cntk

@@ -2,9 +2,7 @@
 #include "Readers/ReaderLib/RecordWalk.h"
 
 #include "Common/Error.h"
-#include "Readers/ReaderLib/EpochRange.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
-#include "Readers/ReaderLib/RecordOrder.h"
 
 #include <algorithm>
 #include <cstdarg>

@@ -24,12 +24,6 @@ SparseRecordReader<ElemType>::SparseRecordReader(std::unique_ptr<ISparseRecordSo
 }
 
 template <class ElemType>
-SparseRecordReader<ElemType>::~SparseRecordReader()
-{
-    m_pipe.Stop(); // before what its thread uses goes away
-}
-
-template <class ElemType>
 void SparseRecordReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
     m_pipe.Stop();

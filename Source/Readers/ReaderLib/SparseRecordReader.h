@@ -44,7 +44,6 @@ class SparseRecordReader final : public IDataReader<ElemType>
 {
 public:
     SparseRecordReader(std::unique_ptr<ISparseRecordSource<ElemType>> source, SparseRecordOptions options, Log& log);
-    ~SparseRecordReader() override;
 
     const std::vector<StreamInfo>& Streams() const override { return m_source->Streams(); }
     void StartEpoch(const EpochRequest& request) override;

@@ -3,11 +3,26 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 
 namespace cntk
 {
+
+// In large pages from some megabytes on, where the system has them; null where there is no memory. std::free gives it
+// back.
+void* AllocateInLargePages(size_t bytes);
+
+struct FreeMemory
+{
+    void operator()(void* memory) const { std::free(memory); }
+};
+
+// Elements that are not initialised. Throws std::bad_alloc.
+template <class T>
+std::unique_ptr<T[], FreeMemory> MakeInLargePages(size_t count);
 
 // How many vectors ahead a source is best asked for.
 constexpr size_t c_vectorsAhead = 3;

@@ -4,7 +4,7 @@
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/LineReader.h"
+#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "Readers/ReaderLib/BinaryCursor.h"
 #include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
-#include "Readers/ReaderLib/SparseColumnReader.h"
+#include "Readers/ReaderLib/SparseColumns.h"
 #include "Readers/ReaderLib/SparseRecordReader.h"
 
 #include <memory>

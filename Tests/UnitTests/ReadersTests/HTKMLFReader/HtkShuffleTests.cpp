@@ -2,7 +2,7 @@
 // minibatches.
 #include "HtkTestTools.h"
 #include "Readers/HTKMLFReader/HtkShuffle.h"
-#include "Readers/ReaderLib/RecordOrder.h"
+#include "Readers/ReaderLib/RecordWalk.h"
 
 #include <sstream>
 

@@ -1,5 +1,5 @@
 // The original's shuffle: recorded orders on Linux and on Windows, and the window.
-#include "Readers/ReaderLib/RecordOrder.h"
+#include "Readers/ReaderLib/RecordWalk.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
 // Copies of vectors of any length, and the memory that they lie in.
-#include "Readers/ReaderLib/LargePageMemory.h"
 #include "Readers/ReaderLib/VectorCopy.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // UCIFastReader: streams, epochs, orders and options, against records of the original where there are some.
 #include "Common/Text.h"
 #include "Readers/ReaderLib/Prefetcher.h"
-#include "Readers/ReaderLib/RecordOrder.h"
+#include "Readers/ReaderLib/RecordWalk.h"
 #include "Readers/UCIFastReader/UciReader.h"
 #include "ReadersTests/ReaderTestTools.h"
 

@@ -1,5 +1,5 @@
 // Lines across pieces, and the pipe that delivers minibatches.
-#include "Readers/ReaderLib/LineReader.h"
+#include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 #include "ReadersTests/SequenceTestTools.h"
 

@@ -1,5 +1,5 @@
 // Sparse columns of binary files.
-#include "Readers/ReaderLib/SparseColumnReader.h"
+#include "Readers/ReaderLib/SparseColumns.h"
 
 #include "Common/Text.h"
 

@@ -1,5 +1,5 @@
 // Whole large pages, so that none of them is shared with other memory.
-#include "Readers/ReaderLib/LargePageMemory.h"
+#include "Readers/ReaderLib/VectorCopy.h"
 
 #include <new>
 #include <sys/mman.h>

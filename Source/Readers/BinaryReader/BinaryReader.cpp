@@ -45,7 +45,7 @@ struct BinaryReaderOptions
     }
 };
 
-// A block named as a stream, as configs of UCIFastReader and BinaryWriter have it.
+// A block with the name of a stream, as in configs of UCIFastReader and BinaryWriter.
 struct BinaryStreamOptions
 {
     size_t dim = 0;
@@ -91,7 +91,7 @@ void BinarySource<ElemType>::AddInnerSections(const BinaryFile& file, size_t pos
 {
     for (const uint64_t inner : header.sections)
     {
-        if (inner <= position) // would come back to where it began
+        if (inner <= position) // would read the same header again
             Fail(ErrorKind::Data, "'", file.content.Path(), "': the header at byte ", position,
                  " has a section at byte ", inner, ", expected one behind it");
         AddSection(file, size_t(inner), parent);
@@ -146,7 +146,8 @@ void BinarySource<ElemType>::AddSection(const BinaryFile& binary, size_t positio
     AddInnerSections(binary, position, header, m_streams.size() - 1);
 }
 
-// Texts with a zero behind each, in the order of their ids: of the section that they are in, or of one of that name.
+// Reads zero-terminated texts in the order of their ids. They name the labels of the section that contains them, or
+// else of the stream with their name.
 template <class ElemType>
 void BinarySource<ElemType>::AddLabelNames(const Section& section, size_t parent)
 {

@@ -1,4 +1,4 @@
-// BinaryReader: records of numbers and class ids from the original's binary data files, in their order.
+// BinaryReader: records of numbers and class ids from the binary data files of CNTK v1.1, in the order of the file.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -16,7 +16,7 @@ template <class ElemType>
 class BinarySource final : public IRecordSource<ElemType>
 {
 public:
-    // All data and label sections of the files; they must have the same number of records.
+    // Reads all data and label sections of the files; they must have the same number of records.
     explicit BinarySource(const std::vector<std::string>& paths);
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
@@ -42,7 +42,7 @@ private:
         size_t records = 0;
     };
 
-    // parent: the stream of the section that it is in, if any.
+    // parent: the stream of the enclosing section, if any.
     void AddSection(const BinaryFile& file, size_t position, size_t parent);
     void AddInnerSections(const BinaryFile& file, size_t position, const BinaryHeader& header, size_t parent);
     void AddLabelNames(const Section& section, size_t parent);

@@ -1,4 +1,4 @@
-// Sections are collected in temporary files, since their sizes stand in front of them.
+// Collects the sections in temporary files, because the size of a section precedes it in the file.
 #include "Readers/BinaryReader/BinaryWriter.h"
 
 #include "Common/Counted.h"
@@ -194,7 +194,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
                BinaryHeader::c_mostSections, " blocks, each with the name of a node, such as y=[sectionType=data]");
 }
 
-// A block inside a section's.
+// Options of a block inside a section's block.
 template <class ElemType>
 void BinaryWriter<ElemType>::AddInnerSection(Section& section, const ConfigParameters& block)
 {
@@ -340,7 +340,7 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::Statistics
     return inner;
 }
 
-// Texts with a zero behind each, in the order of their ids.
+// Encodes zero-terminated texts in the order of their ids.
 template <class ElemType>
 typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::LabelMapOf(const Section& section)
 {
@@ -356,7 +356,7 @@ typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::LabelMapOf
     return inner;
 }
 
-// A column for each record, with a one in the row of its class.
+// Encodes a column for each record, with a 1 in the row of its class.
 template <class ElemType>
 typename BinaryWriter<ElemType>::InnerSection BinaryWriter<ElemType>::CategoryLabelsOf(const Section& section)
 {
@@ -394,7 +394,7 @@ BinaryWriter<ElemType>::InnerSectionsOf(const Section& section)
     return inner;
 }
 
-// A section as a whole, to the next place where one may begin.
+// Writes a whole section, padded to the place where the next one may begin.
 template <class ElemType>
 void BinaryWriter<ElemType>::WritePadded(AtomicFile& target, const BinaryHeader& header, const std::string& data)
 {
@@ -405,7 +405,7 @@ void BinaryWriter<ElemType>::WritePadded(AtomicFile& target, const BinaryHeader&
     target.Write(text.data(), text.size());
 }
 
-// Of a section at this position of the file, with the places of the sections within.
+// Returns the header of a section at this position of the file, with the positions of its inner sections.
 template <class ElemType>
 BinaryHeader BinaryWriter<ElemType>::HeaderOf(const Section& section, size_t position)
 {

@@ -1,4 +1,4 @@
-// BinaryWriter: values of nodes as sections of one file in the original's binary format.
+// BinaryWriter: values of nodes as sections of one file in the binary format of CNTK v1.1.
 #pragma once
 
 #include "Common/WriterInterface.h"
@@ -21,12 +21,12 @@ public:
     static constexpr size_t c_nameBytes = 24;
     static constexpr size_t c_recordBytes = c_nameBytes + sizeof(double);
 
-    // "sum", "count", "mean", "max", "min", "range", "rootmeansquare", "variance", "stddev"
+    // Returns the known names: "sum", "count", "mean", "max", "min", "range", "rootmeansquare", "variance", "stddev".
     static const std::vector<std::string>& Names();
 
     void Add(double value);
-    double ValueOf(std::string_view name) const; // any case; one of the names
-    // The records of a section.
+    double ValueOf(std::string_view name) const; // name: one of Names(), in any case
+    // Returns the records of a section of statistics: a name of 24 bytes and a double each.
     std::string Encode(const std::vector<std::string>& names) const;
 
 private:
@@ -35,7 +35,7 @@ private:
     double m_squares = 0;
     double m_max = 0;
     double m_min = 0;
-    double m_mean = 0; // brought forward with every number, as the sum of squared differences is
+    double m_mean = 0; // running mean, updated with m_differences, the sum of squared differences
     double m_differences = 0;
 };
 
@@ -63,18 +63,18 @@ private:
         bool isLabel = false;
         size_t rows = 0;
         size_t records = 0;
-        std::unique_ptr<std::FILE, CloseFile> data; // until the number of records is known
-        // Those of a block in the section's block with sectionType=stats.
+        std::unique_ptr<std::FILE, CloseFile> data; // temporary, until the number of records is known
+        // From an inner block with sectionType=stats.
         std::vector<std::string> statisticNames;
         std::string statisticsBlock;
         BinaryStatistics statistics;
-        // Those of a block in the section's block with sectionType=labelMapping.
+        // From an inner block with sectionType=labelMapping.
         std::vector<std::string> labelNames;
         std::string labelMapSource;
         std::string labelMapBlock;
-        std::string categoryBlock; // that of a block in the section's block with sectionType=categoryLabels
+        std::string categoryBlock; // name of an inner block with sectionType=categoryLabels
     };
-    // A section within a section, complete.
+    // A complete section within a section.
     struct InnerSection
     {
         BinaryHeader header;

@@ -1,4 +1,4 @@
-// One pass over the text: rows, their ids, sequences, chunks.
+// One pass over the text finds rows, their ids, sequences and chunks.
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
 
 #include "Common/Characters.h"
@@ -56,8 +56,8 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
     enum class At
     {
         Line, // at its first character
-        Id,   // within its id, which may go on in the next piece
-        Rest  // behind the id, up to the newline
+        Id, // within its id, which may continue in the next piece
+        Rest // after the id, up to the newline
     };
     At state = At::Line;
     size_t lineStart = begin;
@@ -65,8 +65,8 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
     uint64_t id = 0;
     uint64_t lastId = 0;
     const auto buffer = std::make_unique_for_overwrite<char[]>(c_pieceBytes);
-    // A row, called where its id ends. It begins a sequence if its id is another than that of the row before, or if ids
-    // do not count: the first row decides whether they do. A row without one goes on with the sequence.
+    // Adds a row when its id ends. A row begins a sequence if its id differs from the previous row's, or if ids do not
+    // count, which the first row decides. A row without an id continues the sequence.
     const auto addRow = [&](std::optional<uint64_t> rowId)
     {
         if (isFirst)

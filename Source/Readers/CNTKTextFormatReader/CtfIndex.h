@@ -1,5 +1,5 @@
-// Where the sequences of a file in CNTK text format lie: found in one pass over the text. Eight bytes a sequence are
-// kept, and one piece of the text at a time is in memory.
+// The offsets of the sequences of a file in CNTK text format, found in one pass over the text. Keeps eight bytes per
+// sequence; holds one piece of the text in memory.
 #pragma once
 
 #include "Readers/ReaderLib/DataFile.h"
@@ -17,10 +17,10 @@ class CtfIndex
 public:
     struct Sequence
     {
-        uint32_t offset = 0;  // of its text in its chunk
+        uint32_t offset = 0; // of its text in its chunk
         uint32_t samples = 0; // number of its rows
     };
-    // Neighbouring sequences that are read and shuffled together.
+    // Consecutive sequences that are read and shuffled together.
     struct Chunk
     {
         size_t offset = 0; // in the file
@@ -39,11 +39,12 @@ public:
     bool HasIds() const { return m_hasIds; }
     const PiecewiseFile& File() const { return m_file; }
 
-    // Text of a sequence of a chunk: first byte in the chunk, and bytes.
+    // The text of a sequence: its first byte in the chunk, and its size in bytes.
     size_t OffsetOf(const Chunk& chunk, size_t sequence) const;
     size_t BytesOf(const Chunk& chunk, size_t sequence) const;
 
-    // 1-based line of an offset; reads the file from the place asked for last, or from its start. For messages.
+    // Returns the 1-based line of an offset. Reads the file from the previous offset on, or from its start; for
+    // messages.
     size_t LineOf(size_t offset) const;
 
 private:
@@ -58,7 +59,7 @@ private:
     std::vector<Chunk> m_chunks;
     size_t m_samples = 0;
 
-    // The sequence being found.
+    // The sequence that is being scanned.
     bool m_isOpen = false;
     size_t m_begin = 0;
     size_t m_rows = 0;

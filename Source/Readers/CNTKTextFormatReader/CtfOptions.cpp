@@ -1,4 +1,4 @@
-// The streams of input=[...], and what must hold between the parameters.
+// Reads and checks the options and the streams of input=[...].
 #include "Readers/CNTKTextFormatReader/CtfOptions.h"
 
 #include "Common/Error.h"
@@ -10,7 +10,7 @@ namespace cntk
 namespace
 {
 
-// The name in the file ends at a blank, a control character or '|'.
+// Checks that the name can occur in the file, where a blank, a control character or '|' ends it.
 void CheckAlias(const ConfigParameters& block, const std::string& alias)
 {
     for (const char c : alias)

@@ -43,11 +43,11 @@ struct CtfReaderOptions
 // One stream: a block of input=[...].
 struct CtfStream
 {
-    std::string name;  // of the input node
+    std::string name; // of the input node
     std::string alias; // in the file
     size_t dim = 0;
     bool sparse = false;
-    std::string source; // what decides its dimension; for messages
+    std::string source; // the setting that decides its dimension; for messages
 };
 
 struct CtfConfig

@@ -1,4 +1,4 @@
-// Shuffling and cutting into minibatches.
+// Shuffling the sequences, and choosing those of a minibatch.
 #include "Readers/CNTKTextFormatReader/CtfOrder.h"
 
 #include "Common/Error.h"
@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// A chunk in the shuffled order, and the chunks [windowBegin, windowEnd) of that order with which it may mix.
+// A chunk in the shuffled order. Its sequences mix with those of the chunks [windowBegin, windowEnd) of that order.
 struct Window
 {
     size_t firstSequence = 0; // in the shuffled order
@@ -69,7 +69,7 @@ void ShuffleSequences(const CtfIndex& index, size_t range, size_t sweep, std::ve
             order.push_back(uint32_t(chunk.firstSequence + k));
         places.insert(places.end(), chunk.sequences, uint32_t(i));
     }
-    // places[p] stays the chunk that position p belonged to; origin follows the sequences.
+    // places[p] stays the chunk that owned position p; origin moves with the sequences.
     std::vector<uint32_t> origin = places;
     const auto mayStandAt = [&](uint32_t place, size_t position)
     {
@@ -127,7 +127,7 @@ size_t CtfOrder::SamplesAt(size_t position) const
     return m_index.Sequences()[SequenceAt(position)].samples;
 }
 
-// The epoch begins with the first sequence at or behind its first sample.
+// The epoch begins with the first sequence that starts at or after its first sample.
 void CtfOrder::Start(const EpochRequest& request)
 {
     CNTK_ASSERT(request.minibatchSize > 0 && request.rank < request.workers);
@@ -135,7 +135,7 @@ void CtfOrder::Start(const EpochRequest& request)
         Fail(ErrorKind::Data, "data file '", m_index.File().Path(), "' has ", m_index.Sequences().size(),
              " sequences; at most ", UINT32_MAX, " can be read");
     if (request.trainingSeed != m_request.trainingSeed)
-        m_sweep = SIZE_MAX; // the order is another
+        m_sweep = SIZE_MAX; // the order changes
     m_request = request;
     const size_t total = m_index.Samples();
     const PlaceRange epoch = PositionsOfEpoch(request, IsWholeDataSet(request) ? total : request.epochSize);

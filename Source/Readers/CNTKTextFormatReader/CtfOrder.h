@@ -1,5 +1,5 @@
-// The order in which the sequences of a file are delivered, and which of them make up each minibatch of an epoch:
-// sweeps over the data, the original's shuffle of chunks and of sequences within a window, the share of a worker.
+// The order of the sequences of a file, and the sequences of each minibatch of an epoch: sweeps over the data, the
+// shuffle of CNTK v1.1 (chunks, then sequences within a window), the share of a worker.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -12,7 +12,7 @@
 namespace cntk
 {
 
-// Makes `order` the sequences in the order of one sweep. range: samples, SIZE_MAX for all. chunkOrder gets the chunks
+// Sets `order` to the sequences in the order of one sweep. range: samples, SIZE_MAX for all. chunkOrder gets the chunks
 // in their shuffled order.
 void ShuffleSequences(const CtfIndex& index, size_t range, size_t sweep, std::vector<uint32_t>& order,
                       std::vector<uint32_t>& chunkOrder, uint64_t trainingSeed = 0);
@@ -31,7 +31,7 @@ public:
 
     void Start(const EpochRequest& request);
 
-    // This worker's sequences of the next minibatch (may be none); false at the end of the epoch.
+    // Sets this worker's sequences of the next minibatch, possibly none; false at the end of the epoch.
     bool Next(std::vector<Pick>& picks);
 
 private:
@@ -48,11 +48,11 @@ private:
 
     size_t m_sweep = SIZE_MAX;
     size_t m_position = 0; // sequences of the sweep taken so far
-    size_t m_samples = 0;  // samples taken so far, counted over all sweeps
+    size_t m_samples = 0; // samples taken so far, counted over all sweeps
     std::vector<uint32_t> m_order;
     std::vector<uint32_t> m_chunkRank; // place of a chunk in the shuffled order
     std::vector<uint32_t> m_chunkOrder;
-    std::vector<Pick> m_all; // of a minibatch, all workers'
+    std::vector<Pick> m_all; // of a minibatch, for all workers
 };
 
 } // namespace cntk

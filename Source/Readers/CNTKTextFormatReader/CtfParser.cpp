@@ -1,4 +1,4 @@
-// Parsing of CNTK text format. A malformed sample is told and dropped; reading goes on at the next '|' or row.
+// Parsing of CNTK text format. A malformed sample is reported and dropped; parsing resumes at the next '|' or row.
 #include "Readers/CNTKTextFormatReader/CtfParser.h"
 
 #include "Common/Characters.h"
@@ -81,7 +81,7 @@ std::string CtfParser<ElemType>::TokenAt(const char* at) const
     return Concat("'", end == at ? std::string_view(at, 1) : std::string_view(at, size_t(end - at)), "'");
 }
 
-// The next '|' or newline.
+// Returns the next '|' or newline.
 template <class ElemType>
 const char* CtfParser<ElemType>::SkipToSample(const char* at)
 {
@@ -90,7 +90,7 @@ const char* CtfParser<ElemType>::SkipToSample(const char* at)
     return at;
 }
 
-// The file ends there without a newline: a number may have lost digits.
+// True if the file ends at this number without a newline: the number may have lost digits.
 template <class ElemType>
 bool CtfParser<ElemType>::IsCutOff(const char* at) const
 {
@@ -155,7 +155,7 @@ const char* CtfParser<ElemType>::ParseRow(const char* at, CtfData<ElemType>& dat
     return at + 1;
 }
 
-// Behind the '|'.
+// at: the position after the '|'.
 template <class ElemType>
 const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& data)
 {
@@ -205,7 +205,7 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
     return end;
 }
 
-// A number that would become infinite: its effect in training may show much later.
+// Fails at a number that becomes infinite: its effect in training may show much later.
 template <class ElemType>
 void CtfParser<ElemType>::TellTooLarge(const char* at, const CtfStream& stream) const
 {
@@ -217,7 +217,7 @@ template <class ElemType>
 const char* CtfParser<ElemType>::ParseDense(const char* at, const CtfStream& stream, Stream& data) const
 {
     const size_t first = data.values.size();
-    data.values.resize(first + stream.dim); // what is missing is 0
+    data.values.resize(first + stream.dim); // missing values are 0
     ElemType* const values = data.values.data() + first;
     size_t count = 0;
     for (;;)

@@ -16,15 +16,15 @@
 namespace cntk
 {
 
-// Sequences that have been parsed; stream by stream, all samples behind one another.
+// Parsed sequences: for each stream, all samples in order.
 template <class ElemType>
 struct CtfData
 {
     struct Stream
     {
-        std::vector<ElemType> values;       // dense: dim a sample; sparse: non-zero values
-        std::vector<int32_t> rowIndices;    // sparse: of each value, ascending within a sample
-        std::vector<size_t> sampleStarts;   // sparse: offsets into values, one more than samples
+        std::vector<ElemType> values; // dense: dim a sample; sparse: non-zero values
+        std::vector<int32_t> rowIndices; // sparse: of each value, ascending within a sample
+        std::vector<size_t> sampleStarts; // sparse: offsets into values, one more than samples
         std::vector<size_t> sequenceStarts; // by sequence: its first sample; one more at the end
 
         size_t SamplesOf(size_t sequence) const { return sequenceStarts[sequence + 1] - sequenceStarts[sequence]; }
@@ -36,31 +36,32 @@ struct CtfData
     size_t Bytes() const;
 };
 
-// Something malformed: its place, and "expected ..., found ...".
+// A malformed sample: its place, and "expected ..., found ...".
 struct CtfFinding
 {
     size_t offset = 0;
     size_t column = 0; // 1-based
     std::string message;
-    bool isError = true; // else a warning
+    bool isError = true; // false: a warning
 };
-// Counts errors and throws when there are too many.
+// Counts errors and throws if there are too many.
 using CtfFindingReceiver = std::function<void(const CtfFinding& finding)>;
 
 template <class ElemType>
 class CtfParser
 {
 public:
-    // Bytes behind the text that must be readable; the first one must be a newline.
+    // Readable bytes after the text; the first one must be a newline.
     static constexpr size_t c_padding = 32;
 
     CtfParser(const std::vector<CtfStream>& streams, CtfFindingReceiver receiver);
 
-    // Samples of other streams are passed over.
+    // Sets the streams to parse; samples of other streams are skipped.
     void SetWanted(const std::vector<bool>& wanted) { m_wanted = wanted; }
 
-    // Adds one sequence: its rows, which lie at that offset of the file. endsFile: no newline need follow. Malformed
-    // samples are told and left out. Returns the index of a wanted stream without any sample, or c_complete.
+    // Adds one sequence: its rows, which begin at that offset of the file. endsFile: the text need not end with a
+    // newline. Reports and drops malformed samples. Returns the index of a wanted stream without any sample, or
+    // c_complete.
     static constexpr size_t c_complete = SIZE_MAX;
     size_t ParseSequence(std::string_view text, size_t offset, size_t rows, uint64_t defaultId, bool endsFile,
                          CtfData<ElemType>& data);
@@ -70,7 +71,7 @@ private:
 
     const char* ParseRow(const char* at, CtfData<ElemType>& data);
     const char* ParseSample(const char* at, CtfData<ElemType>& data);
-    // Null where the sample is malformed, which has been told then.
+    // Return null for a malformed sample, after reporting it.
     const char* ParseDense(const char* at, const CtfStream& stream, Stream& data) const;
     const char* ParseSparse(const char* at, const CtfStream& stream, Stream& data);
     size_t FindStream(std::string_view name);
@@ -84,11 +85,11 @@ private:
     CtfFindingReceiver m_receiver;
     NumberParser m_numbers;
     std::vector<bool> m_wanted;
-    size_t m_nextStream = 0;       // where the next name is looked for first
-    std::vector<size_t> m_samples; // of the sequence at hand, by stream
+    size_t m_nextStream = 0; // the expected stream of the next name
+    std::vector<size_t> m_samples; // of the current sequence, by stream
     SparseColumnSorter<ElemType> m_sorter;
 
-    const char* m_begin = nullptr; // of the sequence at hand
+    const char* m_begin = nullptr; // of the current sequence
     const char* m_end = nullptr;
     size_t m_offset = 0;
     size_t m_rows = 0;

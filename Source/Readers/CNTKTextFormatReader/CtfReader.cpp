@@ -1,4 +1,4 @@
-// Minibatches of whole sequences, and of pieces of them (truncated).
+// Minibatches of whole sequences, and of pieces of sequences (truncated).
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 
 #include "Common/Counted.h"
@@ -61,7 +61,8 @@ void CtfReader<ElemType>::StartEpoch(const EpochRequest& request)
     const bool hasLength = options.truncationLength > 0;
     m_timeSteps = hasLength ? options.truncationLength : request.minibatchSize;
     if (hasLength)
-        RequireColumns(request.minibatchSize, "samples"); // as many rows as that needs, however few the data
+        // as many rows as the options ask for, however few sequences there are
+        RequireColumns(request.minibatchSize, "samples");
     const size_t rows =
         hasLength ? std::max<size_t>(1, request.minibatchSize / options.truncationLength) : options.parallelSequences;
     m_rows.assign(rows, {});
@@ -97,7 +98,7 @@ bool CtfReader<ElemType>::FillWhole(Slot& slot)
     }
     slot.log += m_store.TakeLog();
 
-    size_t first = m_streams.size(); // the first stream that is wanted
+    size_t first = m_streams.size(); // the first wanted stream
     for (size_t stream = 0; stream < m_streams.size(); ++stream)
     {
         if (!m_wanted[stream])
@@ -127,7 +128,7 @@ bool CtfReader<ElemType>::FillWhole(Slot& slot)
         slot.streams[stream].layout = layout;
         FillStream(slot, stream, m_packing.Rows(), m_packing.TimeSteps());
     }
-    m_data.clear(); // chunks may go
+    m_data.clear(); // releases the chunks
     return true;
 }
 
@@ -174,7 +175,7 @@ bool CtfReader<ElemType>::FillTruncated(Slot& slot)
         {
             const size_t count = std::min(m_timeSteps - time, row.length - row.cursor);
             m_pieces.push_back({row.data.get(), row.sequence, row.cursor, count, r, time});
-            m_data.push_back(row.data); // the row may go on to another sequence
+            m_data.push_back(row.data); // the row may continue with another sequence
             row.cursor += count;
             time += count;
         }
@@ -263,7 +264,7 @@ void CtfReader<ElemType>::FillDense(StreamBatch<ElemType>& batch, size_t stream,
 template <class ElemType>
 void CtfReader<ElemType>::FillSparse(StreamBatch<ElemType>& batch, size_t stream, size_t rows) const
 {
-    // First the number of values of each column, then their places, then the values.
+    // Counts the values of each column, then computes their places, then copies the values.
     batch.columnStarts.assign(batch.columns + 1, 0);
     const auto forEachSample = [&](auto&& body)
     {

@@ -36,7 +36,7 @@ private:
     using Slot = MinibatchSlot<ElemType>;
     using Data = typename CtfStore<ElemType>::Data;
 
-    // Samples [first, first + count) of a sequence, from time step `time` of a row on.
+    // Samples [first, first + count) of a sequence, in a row of the minibatch from time step `time` on.
     struct Piece
     {
         const CtfData<ElemType>* data = nullptr;
@@ -46,7 +46,7 @@ private:
         size_t row = 0;
         size_t time = 0;
     };
-    // A row of truncated minibatches: the sequence in it and how far it has been delivered.
+    // A row of truncated minibatches: its sequence, and the number of samples delivered.
     struct Row
     {
         Data data;
@@ -70,10 +70,10 @@ private:
     CtfOrder m_order;
     std::vector<StreamInfo> m_streams;
     std::vector<bool> m_wanted;
-    size_t m_timeSteps = 0;           // of a truncated minibatch
-    bool m_hasWarnedOfPieces = false; // that stand side by side in what is written
+    size_t m_timeSteps = 0; // of a truncated minibatch
+    bool m_hasWarnedOfPieces = false; // pieces of sequences alternate in the output
 
-    // What a minibatch is made of; kept for their memory.
+    // The parts of a minibatch; members only to reuse their memory.
     std::vector<CtfOrder::Pick> m_picks;
     std::vector<Data> m_data;
     std::vector<uint32_t> m_sequences;
@@ -83,7 +83,7 @@ private:
     std::vector<Row> m_rows;
     SequencePacking m_packing;
     std::shared_ptr<CtfData<ElemType>> m_scratch;
-    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
+    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the other members
 };
 
 template <class ElemType>

@@ -1,4 +1,4 @@
-// Parsed chunks in memory, and what is said about malformed samples.
+// Parsed chunks in memory, and messages about malformed samples.
 #include "Readers/CNTKTextFormatReader/CtfStore.h"
 
 #include "Common/Characters.h"
@@ -14,7 +14,7 @@ namespace cntk
 namespace
 {
 
-// Names in the rows of a sequence that no stream has; comments are none.
+// Returns the names in the rows of a sequence that belong to no stream. Skips comments.
 std::vector<std::string> UnknownNames(std::string_view text, const std::vector<CtfStream>& streams)
 {
     const auto isKnown = [&](const std::string& name)
@@ -74,11 +74,11 @@ void CtfStore<ElemType>::ChooseMode(size_t range)
 {
     m_byChunk = true;
     if (range == 0 || m_capacity == SIZE_MAX)
-        return; // one chunk after the other
+        return; // reads one chunk after another
     const size_t total = EstimatedBytes(m_index.Samples(), m_index.File().Size());
     const double share = std::min(1.0, double(range) / double(m_index.Samples()));
     const size_t chunks = m_chunks.size();
-    // The window and the chunks at its borders.
+    // The window, and the chunks at its borders.
     m_byChunk =
         double(total) * share + 2.0 * double(total) / double(chunks) <= double(m_capacity) || total <= m_capacity;
 }
@@ -143,7 +143,7 @@ auto CtfStore<ElemType>::GetChunk(uint32_t chunkNumber) -> Data
     return cached.data;
 }
 
-// Forgets the chunks that were used longest ago; never the last one.
+// Drops the least recently used chunks, but never the last used one.
 template <class ElemType>
 void CtfStore<ElemType>::MakeRoom()
 {

@@ -1,4 +1,4 @@
-// What of a file in CNTK text format is in memory.
+// The parsed sequences of a file in CNTK text format, cached in memory.
 #pragma once
 
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
@@ -19,8 +19,8 @@
 namespace cntk
 {
 
-// The parsed sequences of a file: whole chunks, of which as many stay in memory as the limit allows, or single
-// sequences where the order jumps further than the limit reaches. Used by one thread at a time.
+// Parses whole chunks and caches as many as the limit allows. If the shuffle reaches further than the limit, parses
+// single sequences instead. Used by one thread at a time.
 template <class ElemType>
 class CtfStore
 {
@@ -30,14 +30,14 @@ public:
     CtfStore(const CtfIndex& index, const CtfConfig& config);
 
     void SetWanted(const std::vector<bool>& wanted);
-    // Fits everything that the shuffle mixes?
+    // Chooses whole chunks if the chunks that a shuffle of that range mixes fit into memory.
     void ChooseMode(size_t range);
 
-    // The parsed data of the pick's sequence, and its number in them. scratch holds sequences that were read singly;
-    // the caller clears it when a minibatch begins.
+    // Returns the parsed data of the pick's sequence, and its number in them. scratch holds sequences that were parsed
+    // singly; the caller clears it when a minibatch begins.
     Data Get(const CtfOrder::Pick& pick, std::shared_ptr<CtfData<ElemType>>& scratch, uint32_t& sequence);
 
-    // Warnings since the last call, for the log.
+    // Returns the warnings since the last call, for the log.
     std::string TakeLog() { return std::exchange(m_logText, {}); }
 
 private:
@@ -66,9 +66,9 @@ private:
     uint64_t m_clock = 0;
     std::vector<char> m_text;
 
-    std::unordered_set<size_t> m_errors; // offsets: a sample that is parsed again is not counted again
+    std::unordered_set<size_t> m_errors; // offsets: a sample that is parsed again is counted once
     std::set<std::string> m_told;
-    std::vector<std::string> m_leftOut; // malformed samples of the sequence that is parsed
+    std::vector<std::string> m_leftOut; // malformed samples of the current sequence
     std::string m_logText;
 };
 

@@ -1,4 +1,4 @@
-// Files of sparse rows, and pairs of them.
+// Files of sparse rows, and pairs of rows.
 #include "Readers/DSSMReader/DssmReader.h"
 
 #include "Common/Counted.h"
@@ -91,7 +91,7 @@ DssmFile<ElemType>::DssmFile(const std::string& path, const std::string& stream,
     m_dataBegin = m_cursor.Position() + m_rows * sizeof(int64_t);
     m_cursor.Append<int64_t>(m_offsets, m_rows, "the offsets of the rows");
     m_column = std::make_unique<SparseColumnReader<ElemType>>(stream, columns, FindValueBytes(values));
-    // Offsets count from the file's begin or from the first row, which stands behind them.
+    // Offsets count from the beginning of the file or from the first row, which follows the offsets.
     const size_t base = m_offsets[0] == 0 ? m_dataBegin : 0;
     if (base + m_offsets[0] != m_dataBegin)
         m_cursor.FailAtByte(
@@ -107,8 +107,8 @@ DssmFile<ElemType>::DssmFile(const std::string& path, const std::string& stream,
     }
 }
 
-// Rows are counts, values of 4 or 8 bytes, and row indices: their number tells the size of a value, whatever the
-// precision of the network is.
+// Finds the size of a value, 4 or 8 bytes, from the size of the file: rows are counts, values and row indices. The
+// precision of the network does not matter.
 template <class ElemType>
 size_t DssmFile<ElemType>::FindValueBytes(size_t values)
 {

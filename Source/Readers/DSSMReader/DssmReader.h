@@ -19,7 +19,7 @@ template <class ElemType>
 class DssmFile
 {
 public:
-    // dim: of the stream, no less than the file's columns.
+    // dim: rows of the stream, no less than the file's columns.
     DssmFile(const std::string& path, const std::string& stream, size_t dim);
 
     size_t Rows() const { return m_rows; }
@@ -42,7 +42,7 @@ template <class ElemType>
 class DssmSource final : public ISparseRecordSource<ElemType>
 {
 public:
-    // Streams: one for each file, then, if there is a block of labels, theirs.
+    // streams: one for each file, then the stream of labels if there is a block for it.
     DssmSource(std::vector<std::unique_ptr<DssmFile<ElemType>>> files, std::vector<StreamInfo> streams);
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }

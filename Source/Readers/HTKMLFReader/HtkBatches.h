@@ -1,4 +1,4 @@
-// Makes minibatches of the chunks: frames in shuffled order, utterances side by side, or whole files for writing.
+// Fills minibatches from chunks: frames in shuffled order, parallel utterances, or whole files for writing.
 #pragma once
 
 #include "Readers/HTKMLFReader/HtkChunks.h"
@@ -10,20 +10,20 @@
 namespace cntk
 {
 
-// The frames of an epoch, counted on from epoch to epoch.
+// The frames of an epoch; positions continue from epoch to epoch.
 struct HtkEpoch
 {
     PlaceRange frames;
-    size_t firstFrame = 0; // of the first utterance that begins in it
+    size_t firstFrame = 0; // of the first utterance that begins in the epoch
 };
 
-// The first of a slot's layouts is that of all streams.
+// The first layout of a slot serves all streams.
 template <class ElemType>
 class HtkBatches
 {
 public:
     virtual ~HtkBatches() = default;
-    // The request's wanted has been seen to; epochSize is in frames.
+    // The store knows the wanted streams already; epochSize is in frames.
     virtual HtkEpoch Start(const EpochRequest& request) = 0;
     // False at the end of the epoch.
     virtual bool Fill(MinibatchSlot<ElemType>& slot) = 0;
@@ -36,17 +36,18 @@ class HtkColumns
 public:
     HtkColumns(const HtkCorpus& corpus, const std::vector<bool>& wanted) : m_corpus(corpus), m_wanted(wanted) {}
 
-    // Makes room; columns that are not filled are gaps.
+    // Sizes the batches. Columns that are not filled are gaps.
     void Prepare(MinibatchSlot<ElemType>& slot, size_t columns, bool hasGaps);
     void Copy(MinibatchSlot<ElemType>& slot, const HtkChunkData& chunk, size_t frame, size_t column) const;
-    // Scattered frames, one a column: faster than one by one, since the next ones are on their way from memory.
+    // Scattered frames, one a column. Copying them together is faster, because the next frames are prefetched into the
+    // cache.
     struct Frame
     {
         const HtkChunkData* chunk;
         size_t frame;
     };
     void Copy(MinibatchSlot<ElemType>& slot, const std::vector<Frame>& frames);
-    // When all columns are filled.
+    // Completes the batches when all columns are filled.
     void Finish(MinibatchSlot<ElemType>& slot) const;
 
 private:

@@ -1,4 +1,4 @@
-// Chunks: which utterances they have, reading and forgetting them.
+// Dividing the utterances into chunks; reading chunks and dropping them.
 #include "Readers/HTKMLFReader/HtkChunks.h"
 
 #include "Common/Error.h"
@@ -19,7 +19,7 @@ namespace cntk
 namespace
 {
 
-// A chunk is closed once it has more frames (15 minutes at 10 ms) or so many utterances.
+// A chunk is closed once it has more frames (15 minutes at 10 ms) or this number of utterances.
 constexpr size_t c_chunkFrames = 90000;
 constexpr size_t c_chunkUtterances = 65535;
 
@@ -31,8 +31,8 @@ char* MapPageFile(const std::string& folder, size_t bytes)
     const int file = mkstemp(pattern.data());
     if (file < 0)
         Fail(ErrorKind::Device, "cannot make a page file in '", place, "' (pageFilePath): ", std::strerror(errno));
-    unlink(pattern.c_str()); // it goes away with the program, whatever ends that
-    // The space is taken now: a mapped file that finds the disk full later would end the program.
+    unlink(pattern.c_str()); // the file disappears with the program, however that ends
+    // Reserves the disk space now: writing to a mapped file on a full disk would kill the program.
     const int problem = posix_fallocate(file, 0, off_t(bytes));
     void* const data = problem != 0 ? MAP_FAILED : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     const int mapProblem = problem != 0 ? problem : errno;

@@ -1,5 +1,5 @@
-// The data of chunks of utterances in memory or in a page file. Each utterance has its edge frames repeated before and
-// behind it, so that the context window of any frame is one stretch of memory.
+// The data of chunks of utterances, in memory or in a page file. The edge frames of each utterance are repeated before
+// and after it, so that the context window of any frame is contiguous.
 #pragma once
 
 #include "Readers/HTKMLFReader/HtkCorpus.h"
@@ -15,7 +15,7 @@
 namespace cntk
 {
 
-// Plain memory, or a mapped temporary file that nobody else sees.
+// Plain memory, or a mapped temporary file.
 class HtkBuffer
 {
 public:
@@ -24,8 +24,8 @@ public:
     HtkBuffer(const HtkBuffer&) = delete;
     HtkBuffer& operator=(const HtkBuffer&) = delete;
 
-    // pageFolder: null for plain memory; empty: the system's folder of temporary files. Keeps memory that is large
-    // enough. Fails (Device) if the page file cannot be made.
+    // Makes room for `bytes`; keeps the buffer if it is large enough. pageFolder: null for plain memory; empty: the
+    // system's folder of temporary files. Fails (Device) if the page file cannot be created.
     void Resize(size_t bytes, const std::string* pageFolder);
 
     template <class T>
@@ -47,7 +47,7 @@ private:
     bool m_isMapped = false;
 };
 
-// One chunk that has been read.
+// One chunk in memory.
 class HtkChunkData
 {
 public:
@@ -72,7 +72,7 @@ private:
     {
         HtkBuffer buffer;
         size_t dimension = 0;
-        size_t padding = 0;    // frames repeated for each utterance
+        size_t padding = 0; // repeated frames of each utterance
         bool isSingle = false; // one vector for each utterance
     };
 
@@ -88,7 +88,7 @@ private:
 
 using HtkChunkDataPtr = std::shared_ptr<const HtkChunkData>;
 
-// The chunks of the corpus; those of a window are in memory.
+// The chunks of the corpus. Those of the current window are in memory.
 class HtkChunkStore
 {
 public:
@@ -101,9 +101,9 @@ public:
     void SetWanted(const std::vector<bool>& wanted);
     const std::vector<bool>& Wanted() const { return m_wanted; }
 
-    // Reads the chunk if it is not there.
+    // Reads the chunk unless it is in memory.
     const HtkChunkDataPtr& Load(size_t chunk);
-    // Forgets the chunks outside of the window of that place.
+    // Drops the chunks outside the window of that place.
     void KeepWindow(const std::vector<PlacedChunk>& placed, size_t place);
     size_t Loaded() const { return m_loadedCount; }
 
@@ -113,7 +113,7 @@ private:
     std::string m_pageFolder;
     std::vector<HtkChunk> m_chunks;
     std::vector<HtkChunkDataPtr> m_loaded; // by chunk
-    std::atomic<size_t> m_loadedCount = 0; // other threads may ask
+    std::atomic<size_t> m_loadedCount = 0; // atomic: other threads may ask
     std::vector<bool> m_wanted;
 };
 

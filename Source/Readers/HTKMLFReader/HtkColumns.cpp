@@ -11,7 +11,7 @@ namespace cntk
 namespace
 {
 
-constexpr int32_t c_noClass = -1; // of a gap, until Finish
+constexpr int32_t c_noClass = -1; // marks a gap until Finish
 
 } // namespace
 
@@ -79,7 +79,7 @@ void HtkColumns<ElemType>::Copy(MinibatchSlot<ElemType>& slot, const std::vector
                 batch.rowIndices[column] = int32_t(frames[column].chunk->ClassId(i - features, frames[column].frame));
             continue;
         }
-        // Look-ups first: they do not wait for each other.
+        // Does all look-ups first, since they do not wait for each other.
         for (size_t column = 0; column < columns; ++column)
         {
             const Frame& frame = frames[column];

@@ -1,4 +1,4 @@
-// Brings the streams together: the same utterances everywhere, with labels of the right length.
+// Reads the lists and labels, and makes sure that all streams have the same utterances with the same lengths.
 #include "Readers/HTKMLFReader/HtkCorpus.h"
 
 #include "Common/Counted.h"
@@ -31,8 +31,8 @@ HtkFeatureStream::HtkFeatureStream(const HtkFeatureBlock& block, Log& log, int v
     FindWindow();
 }
 
-// dim is the dimension with the context, or without it where contextWindow gives the frames: the dimension of the file
-// tells.
+// Finds the context window. dim includes the context, unless contextWindow gives the frames; the dimension of the file
+// shows which.
 void HtkFeatureStream::FindWindow()
 {
     const std::vector<size_t>& window = m_block.options.contextWindow;
@@ -125,7 +125,7 @@ void HtkFeatureStream::Keep(const std::vector<size_t>& utterances)
 namespace
 {
 
-// The files that a pattern means, in alphabetical order.
+// Returns the files that match the pattern, in alphabetical order.
 std::vector<std::string> FilesOfPattern(std::string pattern)
 {
     std::replace(pattern.begin(), pattern.end(), '\\', '/');
@@ -243,7 +243,7 @@ std::vector<std::string> LabelFilesOf(const HtkLabelBlock& block)
     return files;
 }
 
-// Lines "state 0110", in the order of the states.
+// Reads lines "state 0110", in the order of the states.
 std::vector<float> ReadTargets(const HtkLabelBlock& block, const StateList& states)
 {
     RequireHtkFile(*block.config, "labelToTargetMappingFile", "target mapping", block.options.labelToTargetMappingFile);
@@ -284,7 +284,7 @@ std::unordered_set<std::string_view> NamesOf(const ScpFile& scp)
     return names;
 }
 
-// ": 'u7' of line 7 is not in 'b.scp'"; empty if every utterance of `first` is in `second`.
+// Returns ": 'u7' of line 7 is not in 'b.scp'"; empty if every utterance of `first` is in `second`.
 std::string FirstMissing(const ScpFile& first, const ScpFile& second)
 {
     const std::unordered_set<std::string_view> names = NamesOf(second);
@@ -309,7 +309,7 @@ HtkCorpus::HtkCorpus(const HtkConfig& config, Log& log)
         m_totalFrames += frames;
     if (m_totalFrames == 0)
         Fail(ErrorKind::Data, "the utterances of script file '", m_features[0]->Scp().path, "' have no frames");
-    for (size_t i = 0; i < m_frames.size(); ++i) // no sequence of a minibatch lasts no time
+    for (size_t i = 0; i < m_frames.size(); ++i) // an empty sequence cannot be in a minibatch
         if (m_frames[i] == 0)
             Fail(ErrorKind::Data, m_features[0]->Describe(i), ": feature file '", m_features[0]->PathOf(i),
                  "' has no frames, expected one at least; take it out of the list, or make it anew");
@@ -374,7 +374,7 @@ void HtkCorpus::ReadLabels(const HtkConfig& config, Log& log)
     if (config.labels.empty())
         return;
     UtteranceKeys keys;
-    // Lists name utterances several times to weigh them: {utterance, the first of its name}.
+    // Lists may name an utterance several times to give it more weight: {utterance, the first of its name}.
     std::vector<std::pair<size_t, size_t>> repeated;
     for (size_t i = 0; i < m_frames.size(); ++i)
         if (const size_t first = keys.Add(Key(i), i); first != i)

@@ -1,5 +1,5 @@
-// The utterances that a reader reads: where the frames of each stream are and what labels they have. Utterances that
-// lack labels, or lattices where there are some, are left out.
+// The utterances of a reader: the files with the frames of each stream, the labels and the lattices. Leaves out
+// utterances without labels, or without lattices if the reader has some.
 #pragma once
 
 #include "Common/FileClashes.h"
@@ -21,7 +21,7 @@ namespace cntk
 
 class Log;
 
-// Opens one feature file at a time and keeps it open: neighbouring utterances are mostly in one archive.
+// One stream of features. Keeps the last feature file open: consecutive utterances are mostly in one archive.
 class HtkFeatureStream
 {
 public:
@@ -32,18 +32,18 @@ public:
     size_t Dimension() const { return m_kind.dimension; }
     size_t Left() const { return m_left; }
     size_t Right() const { return m_right; }
-    // One vector for the whole utterance.
+    // True if one vector stands for the whole utterance.
     bool IsExpanded() const { return m_block.options.expandToUtterance; }
 
     const ScpFile& Scp() const { return m_scp; }
     size_t Utterances() const { return m_scp.entries.size(); }
     const std::string& Key(size_t utterance) const { return m_scp.entries[utterance].key; }
     const std::string& PathOf(size_t utterance) const { return m_scp.paths[m_scp.entries[utterance].path]; }
-    // Number of frames; reads the file's header where the script file does not tell.
+    // Returns the number of frames. Reads the file's header if the script file has no range.
     size_t Frames(size_t utterance);
-    // The frames, one behind the other. Fails with script line, utterance, file and byte.
+    // Reads the frames in order. Fails with script line, utterance, file and byte.
     void Read(size_t utterance, float* values);
-    // "utterance 'u1' (train.scp:1)"
+    // Returns "utterance 'u1' (train.scp:1)".
     std::string Describe(size_t utterance) const;
 
     void Keep(const std::vector<size_t>& utterances);
@@ -56,7 +56,7 @@ private:
     ScpFile m_scp;
     std::vector<uint32_t> m_lines; // by utterance
     HtkKind m_kind;
-    std::string m_kindSource; // the file that said it
+    std::string m_kindSource; // the file with that kind
     size_t m_left = 0;
     size_t m_right = 0;
     std::unique_ptr<HtkFile> m_file;
@@ -65,7 +65,8 @@ private:
 
 class Log;
 
-// Opens one archive at a time and keeps it open: neighbouring utterances are mostly in one archive.
+// The lattices of the utterances. Finds them in lists at first, and reads each when needed. Keeps the last archive
+// open.
 class HtkLatticeStream
 {
 public:
@@ -74,11 +75,11 @@ public:
 
     LatticeToc& Toc() { return m_toc; }
     const LatticeToc& Toc() const { return m_toc; }
-    // The lists, as the config has them.
+    // The lists, as the config names them.
     const std::string& Source() const { return m_source; }
-    // Fails (Data) with the line of the list, or of the archive, and the utterance.
+    // Reads a lattice. Fails (Data) with the line of the list or of the archive, and the utterance.
     LatticePtr Read(size_t utterance, const SlfUtterance& expected);
-    // Lists that a pattern found, and archives.
+    // Visits the lists that a pattern found, and the archives.
     void VisitListedFiles(const ListedFileVisitor& visit) const;
 
 private:
@@ -100,7 +101,7 @@ struct HtkLabelStream
     StateList states;
     LabelTable table;
     std::string source; // of the labels, for messages
-    // With a target mapping: rows elements for each class.
+    // With a target mapping: `rows` elements for each class.
     size_t rows = 0; // of the stream
     std::vector<float> targets;
 };
@@ -121,16 +122,17 @@ public:
     const std::vector<HtkLabelStream>& Labels() const { return m_labels; }
 
     bool HasLattices() const { return m_lattices != nullptr; }
-    // Reads it from its file.
+    // Reads a lattice from its file.
     LatticePtr ReadLattice(size_t utterance);
 
-    // Feature files and archives of the script files, label files of mlfFileList, files of lattices.
+    // Visits the feature files and archives of the script files, the label files of mlfFileList, and the files of
+    // lattices.
     void VisitListedFiles(const HtkConfig& config, const ListedFileVisitor& visit) const;
 
 private:
     void CheckLists(bool forWriting, Log& log);
     void ReadLabels(const HtkConfig& config, Log& log);
-    // What keeps the utterance from being read; empty: nothing.
+    // Returns the reason to leave out the utterance; empty if there is none.
     std::string WhatLacks(size_t utterance) const;
     void CountFrames(bool forWriting);
     void DropUnlabelled(Log& log, int verbosity);
@@ -138,7 +140,7 @@ private:
     std::vector<std::unique_ptr<HtkFeatureStream>> m_features;
     std::vector<HtkLabelStream> m_labels;
     std::unique_ptr<HtkLatticeStream> m_lattices;
-    size_t m_latticeLabels = 0;     // in m_labels: whose states those of the lattices are
+    size_t m_latticeLabels = 0; // index into m_labels: the labels whose states the lattices use
     std::vector<uint32_t> m_frames; // by utterance
     size_t m_totalFrames = 0;
 };

@@ -16,12 +16,12 @@ namespace
 
 constexpr int c_baseMask = 077;
 constexpr int c_kindFeatureStream = 12;
-constexpr size_t c_streamIdBytes = 16; // of a FESTREAM file, behind the header
+constexpr size_t c_streamIdBytes = 16; // of a FESTREAM file, after the header
 constexpr int c_compressed = 02000;
 constexpr int c_checksum = 010000;
 constexpr int c_vectorQuantized = 040000;
-constexpr size_t c_scalesInFrames = 4;          // what a compressed file counts its scales and offsets as
-constexpr uint32_t c_exponentBits = 0x7F800000; // all set: infinite or no number
+constexpr size_t c_scalesInFrames = 4; // a compressed file counts its scales and offsets as 4 vectors
+constexpr uint32_t c_exponentBits = 0x7F800000; // all set: infinite or NaN
 constexpr uint32_t c_imageMagic = 2051;
 constexpr size_t c_imageHeaderBytes = 16;
 
@@ -35,7 +35,7 @@ constexpr NamedKind c_qualifiers[] = {{0100, "_E"},   {0200, "_N"},         {040
                                       {01000, "_A"},  {c_compressed, "_C"}, {04000, "_Z"},
                                       {010000, "_K"}, {020000, "_0"},       {0100000, "_T"}};
 
-// Storage does not matter to who reads the values.
+// Drops the bits about storage, which does not matter to the reader of the values.
 int ComparableCode(int code)
 {
     return code & ~(c_compressed | c_checksum);
@@ -50,7 +50,7 @@ uint16_t Swap(uint16_t value)
     return __builtin_bswap16(value);
 }
 
-// A number that stands in this byte order.
+// Loads a number of that byte order.
 template <class T>
 T Load(const char* bytes, std::endian order)
 {
@@ -64,12 +64,12 @@ bool IsFinite(float value)
     return (std::bit_cast<uint32_t>(value) & c_exponentBits) != c_exponentBits;
 }
 
-// A few numbers at once: nothing else keeps the compiler from swapping bytes one by one.
+// Four numbers at once: otherwise the compiler swaps bytes one by one.
 using Bits = uint32_t __attribute__((vector_size(16)));
 constexpr size_t c_bits = sizeof(Bits) / sizeof(uint32_t);
 
-// Values as the file has them become this machine's. False if one is not finite: it would spoil the mean of a whole
-// corpus, and who looks for it later finds a minibatch.
+// Converts stored values to this machine's byte order. Returns false if one is NaN or infinite: it would spoil the mean
+// of the whole corpus, and a later message could only name a minibatch.
 template <std::endian order>
 bool TakeFloats(float* values, size_t count)
 {
@@ -147,7 +147,7 @@ HtkFile::HtkFile(const std::string& path) : m_file(ExistingPath(path))
         ReadHtkHeader();
 }
 
-// A signed number in both kinds of file.
+// Loads a count; both kinds of file store a signed number.
 size_t HtkFile::LoadCount(const char* bytes, std::endian order, size_t position, const char* things) const
 {
     const auto count = int32_t(Load<uint32_t>(bytes, order));
@@ -164,7 +164,7 @@ void HtkFile::ReadHtkHeader()
              ", expected an HTK header of ", c_htkHeaderBytes);
     char header[c_htkHeaderBytes];
     m_file.Read(0, header, sizeof header);
-    // A frame shift is a small number of 100 ns: the smaller reading is the right one.
+    // A frame shift is a small number of 100 ns, so the smaller reading is right.
     constexpr std::endian big = std::endian::big, little = std::endian::little;
     m_order = Load<uint32_t>(header + 4, big) < Load<uint32_t>(header + 4, little) ? big : little;
     m_kind.period = Load<uint32_t>(header + 4, m_order);

@@ -1,5 +1,5 @@
-// HTK parameter files: a header of 12 bytes, then vectors of 4-byte floats, or of 2-byte integers with a scale and an
-// offset each where the kind has _C. Either byte order. Files of MNIST images (-ubyte) are read as well.
+// HTK parameter files: a header of 12 bytes, then vectors of 4-byte floats, or, in kinds with _C, of 2-byte integers
+// with a scale and an offset for each element. Either byte order. Also reads MNIST images (-ubyte).
 #pragma once
 
 #include "Common/File.h"
@@ -15,7 +15,7 @@
 namespace cntk
 {
 
-// What all files of one stream must agree in.
+// The properties that all files of one stream must share.
 struct HtkKind
 {
     int code = 0; // base kind and qualifiers, as stored
@@ -23,7 +23,7 @@ struct HtkKind
     uint32_t period = 0; // in units of 100 ns
 
     bool operator==(const HtkKind& other) const;
-    // "33-dimensional 'USER' with frame shift 10.0 ms"
+    // Returns "33-dimensional 'USER' with frame shift 10.0 ms".
     std::string Text() const;
 };
 
@@ -41,8 +41,8 @@ public:
     size_t Frames() const { return m_frames; }
     const std::string& Path() const { return m_file.Path(); }
 
-    // Frames first .. first+count-1, one behind the other. Fails (Data) if the file has fewer, or with the frame and
-    // byte of what is no finite number.
+    // Reads the frames first .. first+count-1 in order. Fails (Data) if the file has fewer, or at a NaN or infinite
+    // value, with the frame and byte.
     void Read(size_t first, size_t count, float* values);
 
 private:
@@ -64,7 +64,7 @@ private:
     HtkKind m_kind;
     size_t m_frames = 0;
     Storage m_storage = Storage::Floats;
-    std::endian m_order = std::endian::big; // of the numbers in the file
+    std::endian m_order = std::endian::big; // byte order of the file
     size_t m_dataOffset = c_htkHeaderBytes;
     size_t m_frameBytes = 0;
     std::vector<float> m_scales;
@@ -72,7 +72,7 @@ private:
     std::vector<char> m_buffer;
 };
 
-// A big-endian header of kind USER, 10 ms, for vectors of floats.
+// Returns a big-endian header of kind USER, 10 ms, for vectors of floats.
 std::array<char, c_htkHeaderBytes> MakeHtkHeader(size_t frames, size_t dimension);
 
 } // namespace cntk

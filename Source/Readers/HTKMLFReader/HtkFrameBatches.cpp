@@ -1,4 +1,4 @@
-// Minibatches of single frames: sweeps over the data, each in an order of its own.
+// Minibatches of single frames: sweeps over the data, each in its own order.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/SeedStream.h"
@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// Positions count on from sweep to sweep; position p is in sweep p / (all frames).
+// Positions continue from sweep to sweep; position p is in sweep p / (all frames).
 template <class ElemType>
 class FrameBatches final : public HtkBatches<ElemType>
 {
@@ -32,11 +32,11 @@ public:
         const size_t minibatchSize = request.minibatchSize;
         if (request.trainingSeed != m_request.trainingSeed)
         {
-            m_order.reset(); // they are others
+            m_order.reset(); // the orders change
             m_otherOrder.reset();
         }
         m_request = request;
-        m_data.assign(m_data.size(), nullptr); // chunks may be read anew with further streams
+        m_data.assign(m_data.size(), nullptr); // chunks may be read again with further streams
         const bool isWhole = IsWholeDataSet(request);
         size_t epochSize = isWhole ? m_total : request.epochSize;
         if (m_isFull)
@@ -44,7 +44,7 @@ public:
             if (minibatchSize > m_total)
                 Fail(ErrorKind::Config, "minibatchMode=full: a minibatch of ", Counted(minibatchSize, "frame"),
                      " is larger than the data, which have ", Counted(m_total, "frame"));
-            // Frames that do not fill a minibatch are skipped at the end of each sweep: the epoch has so many more.
+            // Each sweep skips its last frames that do not fill a minibatch. The epoch is longer by the skipped frames.
             const size_t skipped = m_total % minibatchSize;
             epochSize = isWhole ? m_total - skipped : epochSize + skipped * ((epochSize - 1) / (m_total - skipped));
         }
@@ -83,15 +83,15 @@ public:
 private:
     using Frame = typename HtkColumns<ElemType>::Frame;
 
-    // The order of a sweep, and how far it has come.
+    // The order of a sweep, and the current place in it.
     struct SweepOrder
     {
         size_t sweep = 0;
-        bool isUsedUp = false;         // it was delivered to its end
-        std::vector<uint32_t> rolling; // rollingWindow; other methods have the following
+        bool isUsedUp = false; // it was delivered to its end
+        std::vector<uint32_t> rolling; // used by rollingWindow; other methods use the members below
         std::vector<PlacedChunk> placed;
         std::optional<FrameShuffle<GlibcRand>> shuffle;
-        size_t place = SIZE_MAX; // the chunk that it has come to
+        size_t place = SIZE_MAX; // the current chunk
 
         bool CanGoOnAt(size_t otherSweep, size_t position) const
         {
@@ -107,8 +107,8 @@ private:
             m_order->isUsedUp = true;
     }
 
-    // The order that was left before its end is kept beside the one at hand: searches for a learning rate go to and fro
-    // between two sweeps, and shuffling costs as much as some minibatches.
+    // Keeps an unfinished order beside the current one: searches for a learning rate alternate between two sweeps, and
+    // shuffling costs as much as some minibatches.
     void EnterSweep(size_t sweep, size_t position)
     {
         if (m_order && m_order->CanGoOnAt(sweep, position))
@@ -143,7 +143,7 @@ private:
         }
     }
 
-    // The frames of the sweep's positions [begin, end), this worker's share of them.
+    // Collects this worker's share of the frames at the sweep's positions [begin, end).
     void Collect(size_t begin, size_t end)
     {
         m_frames.clear();
@@ -177,7 +177,7 @@ private:
         if (place != m_order->place)
         {
             m_order->shuffle->Reach(place);
-            // A minibatch that runs across chunks still needs what it has taken from the window before.
+            // A minibatch that spans chunks still needs the data from the previous window.
             for (const HtkChunkDataPtr& data : m_data)
                 if (data && !m_frames.empty())
                     m_held.push_back(data);
@@ -212,9 +212,9 @@ private:
     size_t m_end = 0;
 
     std::unique_ptr<SweepOrder> m_order;
-    std::unique_ptr<SweepOrder> m_otherOrder; // left before its end
-    std::vector<HtkChunkDataPtr> m_data;      // by place, of the order's window
-    std::vector<HtkChunkDataPtr> m_held;      // of the minibatch being made
+    std::unique_ptr<SweepOrder> m_otherOrder; // unfinished
+    std::vector<HtkChunkDataPtr> m_data; // by place, of the order's window
+    std::vector<HtkChunkDataPtr> m_held; // of the current minibatch
     std::vector<Frame> m_frames;
 };
 

@@ -1,4 +1,4 @@
-// Which sub-blocks are features and which are labels, and what must hold between their parameters.
+// Recognizes the sub-blocks (features, labels, lattices), reads and checks them.
 #include "Readers/HTKMLFReader/HtkOptions.h"
 
 #include "Common/Error.h"
@@ -85,7 +85,7 @@ HtkLabelBlock ReadLabelBlock(const ConfigParameters& config, const std::string& 
     return block;
 }
 
-// What is passed over, where users may think that it is read.
+// Warns of the first of these keys that the block has, because the reader ignores it.
 void WarnOfOneNotRead(const ConfigParameters& block, std::initializer_list<const char*> keys, const char* why, Log& log)
 {
     for (const char* key : keys)
@@ -106,7 +106,7 @@ HtkLatticeBlock ReadLatticeBlock(const ConfigParameters& config, const std::stri
     return block;
 }
 
-// Keys of a block of its own would be passed over elsewhere, and the training be another one.
+// Refuses keys of lattices in another block: ignoring them would silently train without lattices.
 void RequireNoLatticesIn(const ConfigParameters& block)
 {
     for (const char* key : c_latticeKeys)
@@ -115,7 +115,7 @@ void RequireNoLatticesIn(const ConfigParameters& block)
                    ", expected it in a block of its own, such as lattices=[denLatTocFile=den.toc]");
 }
 
-// Whole utterances, and states by name.
+// Checks that utterances are whole and that the labels have state names.
 void CheckLattices(const ConfigParameters& config, HtkConfig& htk)
 {
     HtkLatticeBlock& lattices = *htk.lattices;

@@ -1,4 +1,4 @@
-// The parameters of HTKMLFReader (book 3.4.2), read from the reader block and its feature and label blocks.
+// The parameters of HTKMLFReader (book 3.4.2), read from the reader block and its sub-blocks.
 #pragma once
 
 #include "Common/Config/Options.h"
@@ -15,7 +15,7 @@ namespace cntk
 // randomize = auto | none | number of frames
 struct HtkRandomize
 {
-    static constexpr size_t c_auto = SIZE_MAX >> 2; // what the original means by auto
+    static constexpr size_t c_auto = SIZE_MAX >> 2; // the value of auto in CNTK v1.1
 
     size_t range = c_auto;
 };
@@ -31,8 +31,8 @@ struct OptionType<HtkRandomize>
 enum class HtkReadMethod
 {
     BlockRandomize, // the data of a window of chunks are in memory
-    RollingWindow,  // all data go through a page file
-    None            // in the order of the script file
+    RollingWindow, // all data go through a page file
+    None // in the order of the script file
 };
 
 struct HtkFeatureOptions
@@ -69,7 +69,7 @@ struct HtkLatticeOptions
     static OptionTable<HtkLatticeOptions> Options();
 };
 
-// Of the block that describes phones and their transitions to the original.
+// Options of the block that describes phones and their transitions in CNTK v1.1.
 struct HtkHmmOptions
 {
     std::string phoneFile;
@@ -101,7 +101,7 @@ struct HtkFeatureBlock
     std::string name;
     const ConfigParameters* config = nullptr;
     HtkFeatureOptions options;
-    size_t rows = 0;                  // dim x contextWindow
+    size_t rows = 0; // dim x contextWindow
     bool hasAsymmetricWindow = false; // contextWindow=left:right
 };
 
@@ -117,7 +117,7 @@ struct HtkLatticeBlock
     std::string name;
     const ConfigParameters* config = nullptr;
     HtkLatticeOptions options;
-    size_t labels = 0; // HtkConfig::labels: whose state list has the states of the lattices
+    size_t labels = 0; // index into HtkConfig::labels: the labels whose state list names the states of the lattices
 };
 
 struct HtkConfig
@@ -125,17 +125,17 @@ struct HtkConfig
     HtkReaderOptions reader;
     std::vector<HtkFeatureBlock> features; // in alphabetical order
     std::vector<HtkLabelBlock> labels;
-    std::optional<HtkLatticeBlock> lattices; // sequence training
+    std::optional<HtkLatticeBlock> lattices; // for sequence training
     bool forWriting = false;
 };
 
 // Reads and checks the blocks; fails (Config) with positions.
 HtkConfig ReadHtkConfig(const ReaderContext& context);
 
-// A list that a block names must be there: told with the place of its name.
+// Fails (Data), at the position of the key, if a file that a block names does not exist.
 void RequireHtkFile(const ConfigParameters& block, const char* key, const char* what, const std::string& path);
 
-// Whether it has * or ?, and may mean several files.
+// True if the path has * or ?, and so may match several files.
 bool IsFilePattern(std::string_view path);
 
 // For --help and the documentation.

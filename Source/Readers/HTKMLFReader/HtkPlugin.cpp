@@ -1,4 +1,4 @@
-// What the library exports.
+// The exported functions of the plugin: a reader and a writer.
 #include "Common/PluginExports.h"
 #include "Readers/HTKMLFReader/HtkReader.h"
 #include "Readers/HTKMLFReader/HtkWriter.h"

@@ -1,4 +1,4 @@
-// Streams, epochs and the thread that reads ahead.
+// Streams and epochs.
 #include "Readers/HTKMLFReader/HtkReader.h"
 
 #include "Common/Error.h"

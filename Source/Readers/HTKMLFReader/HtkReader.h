@@ -32,7 +32,7 @@ public:
     bool HasLattices() const override { return m_corpus.HasLattices(); }
     size_t SequencesToWrite() const override { return m_config.forWriting ? m_corpus.Utterances() : 0; }
 
-    // For tests: chunks in memory now.
+    // For tests: number of chunks in memory.
     size_t LoadedChunks() const { return m_store.Loaded(); }
 
 private:
@@ -42,7 +42,7 @@ private:
     HtkChunkStore m_store;
     std::vector<StreamInfo> m_streams;
     std::unique_ptr<HtkBatches<ElemType>> m_batches;
-    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
+    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the other members
 };
 
 template <class ElemType>

@@ -1,5 +1,5 @@
-// The order in which chunks of utterances, and the frames or utterances in them, are delivered: the original's shuffle
-// with the C library's rand(). A chunk may be put anywhere; a frame moves only within the window of chunks around it.
+// The order of chunks of utterances, and of the frames or utterances in them: the shuffle of CNTK v1.1 with the C
+// library's rand(). A chunk may move anywhere; a frame moves only within the window of chunks around it.
 #pragma once
 
 #include "Common/Random.h"
@@ -14,7 +14,7 @@
 namespace cntk
 {
 
-// Utterances that lie together and are loaded together.
+// Consecutive utterances that are loaded together.
 struct HtkChunk
 {
     size_t firstUtterance = 0;
@@ -22,19 +22,19 @@ struct HtkChunk
     size_t frames = 0;
 };
 
-// A chunk in its place of a sweep over the data.
+// A chunk at its place in a sweep over the data.
 struct PlacedChunk
 {
     size_t chunk = 0; // index into the chunks
     size_t begin = 0; // its first frame on the time line of the sweep
     size_t end = 0;
     size_t firstUtterance = 0; // its first utterance in the order of the sweep
-    // Chunks that its frames may come from: places [windowBegin, windowEnd).
+    // Its frames may come from the chunks at places [windowBegin, windowEnd).
     size_t windowBegin = 0;
     size_t windowEnd = 0;
 };
 
-// range: frames that are shuffled with each other; 0: nothing is shuffled.
+// range: number of frames that are shuffled with each other; 0: no shuffling.
 template <class Random>
 std::vector<PlacedChunk> PlaceChunks(const std::vector<HtkChunk>& chunks, size_t range, size_t sweep,
                                      uint64_t trainingSeed = 0)
@@ -82,7 +82,7 @@ inline bool IsInWindow(const PlacedChunk& window, size_t place)
 // An utterance in the order of a sweep.
 struct PlacedUtterance
 {
-    uint32_t place;     // of its chunk
+    uint32_t place; // of its chunk
     uint32_t utterance; // in its chunk
 };
 
@@ -92,7 +92,7 @@ std::vector<PlacedUtterance> PlaceUtterances(const std::vector<HtkChunk>& chunks
                                              uint64_t trainingSeed = 0)
 {
     std::vector<PlacedUtterance> order;
-    std::vector<uint32_t> placeOfPosition; // the chunk whose window holds at that position
+    std::vector<uint32_t> placeOfPosition; // the chunk whose window counts at that position
     for (size_t place = 0; place < placed.size(); ++place)
     {
         for (size_t i = 0; i < chunks[placed[place].chunk].utterances; ++i)
@@ -132,8 +132,8 @@ struct PlacedFrame
     uint32_t frame; // in its chunk
 };
 
-// The order of the frames of a sweep, made as far as it is asked for and forgotten behind, so that it takes memory for
-// a window only.
+// The order of the frames of a sweep. Shuffles only as far as needed and drops what was delivered, so that it holds one
+// window in memory.
 template <class Random>
 class FrameShuffle
 {
@@ -143,8 +143,8 @@ public:
     {
     }
 
-    // Positions of chunk `place` are final from now on; those of chunks that no later one can swap with are forgotten.
-    // Places must be asked for in ascending order.
+    // Completes the positions of chunk `place`, and drops those of chunks that no later chunk can swap with. Calls must
+    // have ascending places.
     void Reach(size_t place)
     {
         Forget(place);
@@ -172,7 +172,7 @@ private:
     {
         if (place == 0)
             return;
-        // What the next chunk to be shuffled may still swap with, and what is delivered now.
+        // Keeps the frames that the next chunk may still swap with, and the current chunk.
         size_t first = place;
         if (m_nextPlace < m_placed.size())
             first = std::min(first, m_placed[m_nextPlace].windowBegin);
@@ -209,7 +209,7 @@ private:
         }
     }
 
-    // The chunk that a position of the time line is in.
+    // Returns the place of the chunk that contains a position of the time line.
     size_t PlaceOf(size_t position) const
     {
         const auto after = std::upper_bound(m_placed.begin(), m_placed.end(), position,
@@ -221,8 +221,8 @@ private:
     bool m_shuffles;
     Random m_random;
     size_t m_nextPlace = 0; // the chunk to be shuffled next
-    size_t m_extended = 0;  // chunks that have entries in m_order
-    size_t m_begin = 0;     // position of m_order[0]
+    size_t m_extended = 0; // chunks that have entries in m_order
+    size_t m_begin = 0; // position of m_order[0]
     std::vector<PlacedFrame> m_order;
 };
 

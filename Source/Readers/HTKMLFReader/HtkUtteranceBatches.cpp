@@ -1,5 +1,5 @@
-// Minibatches of utterances: whole ones side by side, or pieces of them whose state is carried on (truncated
-// back-propagation through time).
+// Minibatches of parallel utterances: whole ones, or pieces with the state carried over (truncated back-propagation
+// through time).
 #include "Common/Error.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
@@ -33,14 +33,14 @@ public:
     HtkEpoch Start(const EpochRequest& request)
     {
         if (request.trainingSeed != m_request.trainingSeed)
-            m_sweep = SIZE_MAX; // the order is another
+            m_sweep = SIZE_MAX; // the order changes
         m_request = request;
         const PlaceRange epoch =
             PositionsOfEpoch(request, IsWholeDataSet(request) ? m_total : request.epochSize, "frame");
         m_end = epoch.end;
         m_place = SIZE_MAX;
         EnterSweep(epoch.begin / m_total);
-        // The first utterance that begins in the epoch.
+        // Skips to the first utterance that begins in the epoch.
         while (m_next < m_order.size() && m_position < epoch.begin)
             Advance();
         if (m_next == m_order.size())
@@ -48,7 +48,7 @@ public:
         return {epoch, m_position};
     }
 
-    // The next utterances for this worker; false at the end of the epoch.
+    // Takes the next utterances of this worker; false at the end of the epoch.
     bool Next(std::vector<Utterance>& group)
     {
         group.clear();
@@ -100,7 +100,7 @@ private:
         const PlacedUtterance& utterance = m_order[m_next];
         if (utterance.place % m_request.workers != m_request.rank)
             return;
-        // The place in whose window this position is.
+        // Finds the place whose window counts at this position.
         size_t place = m_place == SIZE_MAX ? 0 : m_place;
         while (place + 1 < m_placed.size() && m_placed[place + 1].firstUtterance <= m_next)
             ++place;
@@ -121,21 +121,21 @@ private:
     size_t m_sweep = SIZE_MAX;
     std::vector<PlacedChunk> m_placed;
     std::vector<PlacedUtterance> m_order;
-    size_t m_next = 0;     // in m_order
-    size_t m_position = 0; // its first frame, counted on from sweep to sweep
+    size_t m_next = 0; // in m_order
+    size_t m_position = 0; // its first frame, counted over all sweeps
     size_t m_place = SIZE_MAX;
 };
 
-// One of the parallel sequences: the group of utterances it has come to, one behind the other.
+// One of the parallel sequences: its current group of utterances, one after another.
 struct Channel
 {
     std::vector<Utterance> group;
-    size_t frames = 0;  // of the group
+    size_t frames = 0; // of the group
     size_t current = 0; // utterance in the group
-    size_t cursor = 0;  // frames of it that have been delivered
+    size_t cursor = 0; // delivered frames of it
 };
 
-// A stretch of an utterance in a row of the minibatch.
+// Consecutive frames of an utterance in a row of the minibatch.
 struct Stretch
 {
     Utterance utterance;
@@ -158,7 +158,7 @@ public:
 
     HtkEpoch Start(const EpochRequest& request) override
     {
-        if (m_isTruncated) // every minibatch has its full length, whatever the data have
+        if (m_isTruncated) // every minibatch has its full length, however short the data are
             RequireColumns(std::max(request.minibatchSize, m_truncationLength), "frames");
         EpochRequest ours = request;
         m_withLattices = request.withLattices && m_store.Corpus().HasLattices();
@@ -203,7 +203,7 @@ private:
         return hasData;
     }
 
-    // Moves up to `most` frames of the channel into the row, at the end of what is there.
+    // Appends up to `most` frames of the channel to the row.
     void Move(Channel& channel, size_t row, size_t most)
     {
         while (most > 0 && channel.frames > 0)
@@ -223,7 +223,7 @@ private:
         }
     }
 
-    // One group a row, then further groups wherever there is room.
+    // Puts one group into each row, then further groups wherever there is room.
     size_t CollectWhole()
     {
         size_t steps = 0;
@@ -253,7 +253,7 @@ private:
         return steps;
     }
 
-    // The next minibatchSize frames of each row; where an utterance ends, the next one begins.
+    // Takes the next minibatchSize frames of each row. After the end of an utterance the next one begins.
     size_t CollectPieces(std::string& log)
     {
         const size_t steps = m_minibatchSize;
@@ -305,7 +305,7 @@ private:
         for (size_t row = 0; row < m_rows; ++row)
             layout.AddGap(row, ptrdiff_t(m_used[row]), ptrdiff_t(steps));
         m_columns.Finish(slot);
-        m_stretches.clear(); // chunks may go
+        m_stretches.clear(); // releases the chunks
     }
 
     HtkChunkStore& m_store;
@@ -318,8 +318,8 @@ private:
     size_t m_rows = 1;
     size_t m_minibatchSize = 0;
     std::vector<Channel> m_channels;
-    std::vector<Stretch> m_stretches; // of the minibatch being made
-    std::vector<size_t> m_used;       // steps filled, by row
+    std::vector<Stretch> m_stretches; // of the current minibatch
+    std::vector<size_t> m_used; // steps filled, by row
 };
 
 // For the write action: each entry of the script file is a minibatch, in order.

@@ -1,4 +1,4 @@
-// Files of kind USER, big-endian, 10 ms a vector.
+// Writes files of kind USER, big-endian, 10 ms a vector.
 #include "Readers/HTKMLFReader/HtkWriter.h"
 
 #include "Common/Counted.h"
@@ -27,7 +27,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_mostDimension = INT16_MAX / sizeof(float); // bytes of a vector are counted in 16 bits
+constexpr size_t c_mostDimension = INT16_MAX / sizeof(float); // 16 bits count the bytes of a vector
 
 std::vector<std::string> ReadOutputList(const std::string& path)
 {
@@ -104,8 +104,9 @@ HtkWriter<ElemType>::HtkWriter(const ReaderContext& context) : m_log(context.log
     RequireNothingRead(context);
 }
 
-// Where the script file of the features was copied and its paths were not changed, the features would be gone. The
-// files that the command names itself, as its model and these script files, are no outputs either.
+// Refuses to overwrite files that the command reads. A copy of the features' script file whose paths were not changed
+// would overwrite the features. Files that the command itself names, such as its model and these script files, are
+// refused too.
 template <class ElemType>
 void HtkWriter<ElemType>::RequireNothingRead(const ReaderContext& context) const
 {
@@ -124,11 +125,11 @@ void HtkWriter<ElemType>::RequireNothingRead(const ReaderContext& context) const
                      "', which is ", why, "; expected another file");
 }
 
-// A file that two utterances are written to keeps the last one only. Folders have several spellings, too.
+// Refuses a file that is listed for two utterances: only the last one would remain. Compares resolved folders.
 template <class ElemType>
 void HtkWriter<ElemType>::RequireDistinctFiles() const
 {
-    std::unordered_map<std::string, std::string> folders; // as written -> as they are
+    std::unordered_map<std::string, std::string> folders; // listed folder -> resolved folder
     const auto pathOf = [&folders](const std::string& written)
     {
         const std::filesystem::path path(ResolveOutputPath(written));

@@ -1,4 +1,4 @@
-// Nodes on paths, in topological order.
+// Finds the nodes on paths and puts them into topological order.
 #include "Common/Message.h"
 #include "Readers/HTKMLFReader/SlfFile.h"
 
@@ -14,7 +14,7 @@ namespace
 
 constexpr size_t c_mostNodesNamed = 3;
 
-// The arcs of each node: those that leave it, or those that enter it.
+// The arcs that leave each node, or those that enter it.
 class ArcsByNode
 {
 public:
@@ -72,7 +72,7 @@ public:
     }
 
 private:
-    // The node that none of these arcs has, among those that have others.
+    // Returns the only node that has none of the arcs `none`, but some of the arcs `some`.
     std::optional<uint32_t> OnlyEnd(const ArcsByNode& none, const ArcsByNode& some, const char* verb, const char* what,
                                     std::string& problem) const
     {
@@ -116,11 +116,11 @@ private:
         return isReached;
     }
 
-    // Of the nodes to which all arcs have been followed, always the earliest.
+    // Numbers the nodes: among the nodes whose entering arcs have all been followed, always takes the earliest.
     std::string Number()
     {
         const size_t nodes = m_lattice.nodeFrames.size();
-        std::vector<uint32_t> toCome(nodes); // arcs that enter it
+        std::vector<uint32_t> toCome(nodes); // arcs that enter the node
         for (const LatticeArc& arc : m_lattice.arcs)
             if (m_isOnPath[arc.from] && m_isOnPath[arc.to])
                 ++toCome[arc.to];
@@ -147,7 +147,7 @@ private:
         return m_order.size() == wanted ? "" : Concat("its arcs go round in a circle, through node ", InCircle(toCome));
     }
 
-    // Back along nodes that were never ready, until one comes again.
+    // Returns a node of a cycle: goes back along nodes that were never ready, until one repeats.
     uint32_t InCircle(const std::vector<uint32_t>& toCome) const
     {
         uint32_t node = 0;
@@ -198,7 +198,7 @@ private:
     Lattice& m_lattice;
     ArcsByNode m_leaving;
     ArcsByNode m_entering;
-    std::vector<bool> m_isOnPath;  // by node
+    std::vector<bool> m_isOnPath; // by node
     std::vector<uint32_t> m_order; // of the nodes on paths
 };
 

@@ -90,7 +90,8 @@ private:
         return Trim(path.substr(0, bracket));
     }
 
-    // Where the lattice of that name belongs; null: nowhere. A whole key wins over a last component.
+    // Returns the entry of the lattice with that name; null if no utterance has it. A whole key wins over a last
+    // component.
     Entry* FindEntry(std::string_view text)
     {
         if (text.starts_with("*/") || text.starts_with("*\\"))
@@ -98,7 +99,7 @@ private:
         std::string whole(text);
         std::replace(whole.begin(), whole.end(), '\\', '/');
         const std::string key = KeyOfName(whole);
-        // What is behind the last dot may be part of the name.
+        // The text after the last dot may be part of the name.
         size_t utterance = m_keys.Find(whole);
         if (utterance == UtteranceKeys::c_none)
             utterance = m_keys.Find(key);
@@ -124,7 +125,7 @@ private:
 
     uint32_t PathIndex(std::string_view path)
     {
-        // Archives stand in neighbouring lines.
+        // Consecutive lines mostly name the same archive.
         if (path == m_lastPath)
             return m_lastIndex;
         const auto [place, isNew] = m_indices.try_emplace(std::string(path), uint32_t(m_toc.m_paths.size()));
@@ -142,7 +143,7 @@ private:
     MapByText<uint32_t> m_indices; // of paths
     std::string m_lastPath;
     uint32_t m_lastIndex = 0;
-    size_t m_ofSeveral = 0;       // entries without a folder that could be of several utterances,
+    size_t m_ofSeveral = 0; // entries without a folder that match several utterances,
     std::string m_firstOfSeveral; // and the first of them for a message
 };
 

@@ -18,7 +18,7 @@ namespace
 {
 
 constexpr std::string_view c_header = "#!MLF!#";
-// Ends of segments above this are times in units of 100 ns, those below are frames.
+// Larger ends of segments are times in units of 100 ns, smaller ones are frames.
 constexpr long long c_mostFrames = 50000;
 constexpr double c_frameTime = 100000; // 10 ms
 
@@ -104,7 +104,7 @@ public:
         while (NextLine(line))
         {
             if (line == c_header)
-                continue; // files that were put one behind the other
+                continue; // concatenated files have several headers
             if (line.size() < 3 || line.front() != '"' || line.back() != '"')
             {
                 SkipEntry(line);
@@ -125,7 +125,7 @@ public:
     }
 
 private:
-    static constexpr size_t c_mostColumns = 5; // those behind are for lattices
+    static constexpr size_t c_mostColumns = 5; // further columns are for lattices
     static constexpr size_t c_mostTextShown = 60;
     static constexpr size_t c_mostWarnings = 10;
 
@@ -136,7 +136,7 @@ private:
         Fail(ErrorKind::Data, m_lines.Location(), ": ", utterance, parts...);
     }
 
-    // The next line that is not blank.
+    // Returns the next line that is not blank.
     bool NextLine(std::string_view& line)
     {
         while (m_lines.Next(line))
@@ -148,7 +148,7 @@ private:
         return false;
     }
 
-    // As the original: one entry that is no good does not spoil the others.
+    // Skips an entry without a quoted name, same as CNTK v1.1: a bad entry does not spoil the others.
     void SkipEntry(std::string_view line)
     {
         if (m_skipped++ < c_mostWarnings)
@@ -189,7 +189,8 @@ private:
         FailHere("the file ends within the utterance, expected a line with '.'");
     }
 
-    // Where the labels of that name belong; null: nowhere. A whole key wins over a last component.
+    // Returns the entry for the labels of that name; null if no utterance has it. A whole key wins over a last
+    // component.
     Entry* FindEntry(const std::string& key)
     {
         size_t utterance = m_keys.Find(key);
@@ -295,10 +296,10 @@ private:
     const StateList& m_states;
     size_t m_classes;
     LineReader m_lines;
-    std::string m_key; // of the utterance at hand
+    std::string m_key; // of the current utterance
     Log& m_log;
-    size_t m_skipped = 0;         // entries without a name
-    size_t m_ofSeveral = 0;       // entries without a folder that could be of several utterances,
+    size_t m_skipped = 0; // entries without a name
+    size_t m_ofSeveral = 0; // entries without a folder that match several utterances,
     std::string m_firstOfSeveral; // and the first of them for a message
 };
 

@@ -1,5 +1,5 @@
-// Label files of HTK (MLF): for each utterance its segments of states. Only the utterances asked for are kept, as
-// segments, so that the labels of a large corpus take little memory.
+// Label files of HTK (MLF): for each utterance its segments of states. Keeps only the segments of utterances that the
+// reader reads, so that the labels of a large corpus take little memory.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace cntk
 
 class Log;
 
-// Looked up by a part of a line, of which no text of its own is made.
+// Allows look-ups by string_view, without a temporary string.
 struct TextHash
 {
     using is_transparent = void;
@@ -31,12 +31,12 @@ public:
     StateList() = default;
     static StateList FromFile(const std::string& path);
 
-    // Without a file: labels are numbers in the fourth column.
+    // True without a file: labels are then numbers in the fourth column.
     bool IsEmpty() const { return m_names.empty(); }
     size_t Size() const { return m_names.size(); }
     const std::vector<std::string>& Names() const { return m_names; }
     const std::string& Path() const { return m_path; }
-    int64_t Find(std::string_view name) const; // -1: not there
+    int64_t Find(std::string_view name) const; // -1: not found
 
 private:
     std::string m_path;
@@ -44,26 +44,26 @@ private:
     MapByText<uint32_t> m_ids;
 };
 
-// Frames up to `end` (exclusive) have that class; the segment begins where the one before it ends.
+// Frames up to `end` (exclusive) have that class; a segment begins where the previous one ends.
 struct LabelSegment
 {
     uint32_t end;
     uint32_t classId;
 };
 
-// The keys of the utterances that are read, in the order of the script file.
+// The keys of the utterances that the reader reads, in the order of the script file.
 class UtteranceKeys
 {
 public:
     static constexpr size_t c_none = SIZE_MAX;
 
-    // Returns the first utterance of that key, which is the one that is found.
+    // Returns the first utterance with that key, which is the one that Find returns.
     size_t Add(std::string_view key, size_t utterance);
-    // The whole key.
+    // Finds an utterance by its whole key.
     size_t Find(std::string_view key) const;
-    // The last path component, if only one utterance has it.
+    // Finds an utterance by the last component of its path, if only one utterance has it.
     size_t FindByName(std::string_view name) const;
-    // Utterances of several folders have it as their last component.
+    // True if utterances of several folders have that last component.
     bool IsOfSeveral(std::string_view name) const;
 
 private:
@@ -77,18 +77,18 @@ class LabelTable
 public:
     explicit LabelTable(size_t utterances) : m_ranges(utterances) {}
 
-    // Reads the segments of the utterances that `keys` knows. classes: labelDim. Returns the entries in the file. Warns
-    // of those whose name is not quoted and skips them. Fails (Data) with file, line and utterance.
+    // Reads the segments of the utterances in `keys`. classes: labelDim. Returns the number of entries in the file.
+    // Warns of entries without a quoted name and skips them. Fails (Data) with file, line and utterance.
     size_t ReadMlf(const std::string& path, const UtteranceKeys& keys, const StateList& states, size_t classes,
                    Log& log);
 
     bool Has(size_t utterance) const { return m_ranges[utterance].count > 0; }
     uint32_t Frames(size_t utterance) const;
-    // From now on `utterance` has the labels of `other`, too.
+    // Gives `utterance` the labels of `other`.
     void Share(size_t utterance, size_t other) { m_ranges[utterance] = m_ranges[other]; }
     // Writes the class of each frame.
     void Expand(size_t utterance, uint32_t* classIds) const;
-    // From now on utterance i is the one that was utterances[i]; the others are forgotten.
+    // Keeps only these utterances: utterance i becomes utterances[i].
     void Keep(const std::vector<size_t>& utterances);
 
 private:

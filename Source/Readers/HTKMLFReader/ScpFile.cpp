@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// Where a path without a folder would become absolute, the folder is ".".
+// Returns the folder of a path, or "." if it has none, so that the result does not become absolute.
 std::string FolderOf(const std::string& path)
 {
     const size_t slash = path.find_last_of("/\\");
@@ -108,7 +108,7 @@ private:
 
     uint32_t PathIndex(std::string_view path)
     {
-        // Archives stand in neighbouring lines.
+        // Consecutive lines mostly name the same archive.
         if (path == m_lastPath)
             return m_lastIndex;
         const auto [place, isNew] = m_indices.try_emplace(std::string(path), uint32_t(m_scp.paths.size()));

@@ -1,4 +1,4 @@
-// Header, nodes and arcs of a lattice.
+// Parses a lattice: its lines and fields, header, nodes and arcs.
 #include "Readers/HTKMLFReader/SlfFile.h"
 
 #include "Common/Characters.h"
@@ -32,15 +32,15 @@ class SlfLines
 public:
     SlfLines(const PiecewiseFile& file, size_t offset);
 
-    // The next line that is neither blank nor a comment; false at the end. The line is without its end and valid until
-    // the next call.
+    // Returns the next line that is neither blank nor a comment, without its end; false at the end of the file. Valid
+    // until the next call.
     bool Next(std::string_view& line);
 
-    // In the file, of the line given last; at the end of the file, behind it.
+    // Offset of the last line in the file; at the end of the file, the offset after it.
     size_t Offset() const { return m_lineOffset; }
-    // What is behind that.
+    // Bytes of the file from Offset() on.
     size_t BytesLeft() const { return m_file.Size() - m_lineOffset; }
-    // A line is longer than any of a lattice, so that it was not read.
+    // True if a line was not read because it is longer than any line of a lattice.
     bool IsTooLong() const { return m_isTooLong; }
 
 private:
@@ -50,7 +50,7 @@ private:
     const PiecewiseFile& m_file;
     std::string m_buffer;
     size_t m_at = 0; // in the buffer
-    size_t m_end;    // in the file, of the buffer
+    size_t m_end; // of the buffer in the file
     size_t m_lineOffset;
     bool m_isTooLong = false;
 };
@@ -61,7 +61,7 @@ struct SlfField
     std::string_view value;
     bool hasValue = false;
 
-    // Fields have long and short names.
+    // Compares the name; fields have long and short names.
     bool Is(std::string_view shortName, std::string_view longName) const
     {
         return name == shortName || name == longName;
@@ -71,8 +71,8 @@ struct SlfField
 class SlfFields
 {
 public:
-    // False where a quote is not closed; that field is then the last. They are valid as long as the line, and until the
-    // next call.
+    // Splits a line. Returns false if a quote is not closed; that field is then the last. The fields are valid as long
+    // as the line, and until the next call.
     bool Split(std::string_view line);
     const std::vector<SlfField>& Fields() const { return m_fields; }
 
@@ -174,7 +174,7 @@ bool SlfFields::Split(std::string_view line)
     }
 }
 
-// As HTK writes texts: \" \' \\, and \ooo for a byte.
+// Parses a text as HTK writes it: \" \' \\, and \ooo for a byte.
 bool SlfFields::TakeQuoted(std::string_view line, size_t& at, std::string_view& value)
 {
     const char quote = line[at++];
@@ -210,13 +210,13 @@ bool SlfFields::TakeQuoted(std::string_view line, size_t& at, std::string_view& 
 }
 
 constexpr double c_framesPerSecond = 100;
-// Times that lie between two frames are rounded up, whatever was lost when they were added.
+// Rounds a time between two frames up, unless the difference is an error of addition.
 constexpr double c_roundingSlack = 1e-4;
 constexpr double c_mostLatticeFrames = 1e9;
 constexpr size_t c_mostValueShown = 60;
-// A header that says more is no good, and costs no memory.
+// Refuses larger counts in a header before they cost memory.
 constexpr size_t c_mostNodesOrArcs = size_t(1) << 24;
-// What the shortest line of a node, and of an arc, takes.
+// Length of the shortest line of a node, and of an arc.
 constexpr size_t c_fewestNodeBytes = 4;
 constexpr size_t c_fewestArcBytes = 8;
 constexpr std::string_view c_noWord = "!NULL";
@@ -254,7 +254,7 @@ public:
         }
         if (m_nodesRead < m_nodes.size())
             FailHere("all arcs are there, but not all nodes; ", SizesText());
-        // A lattice more, or none; but not more of this one.
+        // Ensures that the next line begins another lattice, or that the file ends.
         if (m_lines.Next(line) && (line.starts_with("I=") || line.starts_with("J=")))
             FailHere("'", line.substr(0, line.find_first_of(" \t\r")), "', but the lattice is complete; ", SizesText());
         const std::string problem = OrderLattice(m_lattice, m_first, m_last);
@@ -304,7 +304,7 @@ private:
                  m_hasSizes ? SizesText() : std::string("expected its nodes and arcs, N=... and L=..."));
     }
     static std::string_view Shown(std::string_view text) { return text.substr(0, c_mostValueShown); }
-    // "N=3 and L=2 say how many there are, 1 node and no arc were read"
+    // Returns "N=3 and L=2 say how many there are, 1 node and no arc were read".
     std::string SizesText() const
     {
         return Concat("N=", m_nodes.size(), " and L=", m_isArcThere.size(), " say how many there are, and ",
@@ -326,7 +326,7 @@ private:
         if (!isWhole)
             FailHere("a value in quotes does not end with the quote and a blank; a quote that belongs to a word is "
                      "written \\' or \\\"");
-        // Of a header, texts may have blanks.
+        // Texts in a header may contain blanks.
         const size_t checked = m_hasSizes || fields[0].name == "I" || fields[0].name == "J" ? fields.size() : 1;
         for (size_t i = 0; i < checked; ++i)
             if (!fields[i].hasValue)
@@ -519,7 +519,7 @@ private:
         return m_logOfBase == 0 ? std::log(score) : score * m_logOfBase;
     }
 
-    // ":s1,0.02:s2,0.03,-12.3:", state, seconds, and a likelihood that is not used.
+    // Parses ":s1,0.02:s2,0.03,-12.3:": state, seconds, and a likelihood that is not used.
     void AddSegments(uint32_t index, const LatticeArc& arc, std::string_view segments)
     {
         const uint32_t begin = m_lattice.nodeFrames[arc.from];
@@ -587,8 +587,8 @@ private:
     const SlfUtterance& m_utterance;
     SlfLines m_lines;
     SlfFields m_fields;
-    bool m_hasFields = false; // the first line was one of fields
-    // Of the header.
+    bool m_hasFields = false; // the first line had fields
+    // Fields of the header.
     std::string m_name; // for messages
     std::optional<size_t> m_nodeCount;
     std::optional<size_t> m_arcCount;
@@ -596,7 +596,7 @@ private:
     std::optional<uint32_t> m_last;
     double m_logOfBase = 1; // 0: probabilities
     double m_timeScale = 1;
-    bool m_hasSizes = false; // behind the header
+    bool m_hasSizes = false; // the header has ended
 
     std::vector<Node> m_nodes;
     std::vector<bool> m_isArcThere;

@@ -1,6 +1,6 @@
-// Lattices in HTK's Standard Lattice Format: text, of which an archive holds many, one behind the other. What is read
-// of a lattice are its arcs, their states and times (d=) and the scores of the language model (l=). Acoustic scores
-// are not, since the network computes them anew.
+// Lattices in HTK's Standard Lattice Format: text; an archive holds many lattices, one after another. Reads the arcs,
+// their states and times (d=), and the scores of the language model (l=). Ignores acoustic scores, which the network
+// computes.
 #pragma once
 
 #include "Common/File.h"
@@ -15,19 +15,19 @@
 namespace cntk
 {
 
-// Puts nodes into the order of time, arcs behind one another and arcs into the order of their first nodes, as Lattice
-// says; what lies on no path from the first node to the last is left out. Arcs may come in any order, but none ends
-// earlier than it begins. first, last: where they are known; else they are the only nodes that no arc enters, and
-// leaves. Returns what is wrong with the lattice, in words; empty: nothing.
+// Orders the nodes by time and the arcs by their first nodes, as Lattice specifies. Drops nodes and arcs that are on no
+// path from the first node to the last. The arcs of the input may have any order, but none may end before it begins.
+// first, last: the end nodes if known; otherwise the only node that no arc enters, and the only one that no arc leaves.
+// Returns an error message, or "".
 std::string OrderLattice(Lattice& lattice, std::optional<uint32_t> first, std::optional<uint32_t> last);
 
-// What a lattice must fit.
+// The utterance that a lattice must match.
 struct SlfUtterance
 {
     const std::string& key;
     size_t frames;
     const StateList& states;
-    size_t classes; // the class ids of states are less
+    size_t classes; // all class ids of states are below
 };
 
 // Reads the lattice that begins at that byte of the file. Fails (Data) with file, line and utterance.

@@ -1,4 +1,4 @@
-// Archives by libzip, where it is. A handle serves one thread at a time; those that nobody uses are kept for the next.
+// Reads archives with libzip, if available. One thread at a time uses a handle; unused handles are kept for reuse.
 #include "Readers/ImageReader/ImageArchives.h"
 
 #include "Common/Error.h"
@@ -64,7 +64,7 @@ ArchivePtr Open(const std::string& path)
 {
     if (!FileExists(path))
         Fail(ErrorKind::Data, "archive '", path, "' does not exist", NearFilesHint(path));
-    const PiecewiseFile file(path); // no folder, and readable
+    const PiecewiseFile file(path); // fails if it is a folder or unreadable
     int code = 0;
     ArchivePtr archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
     if (archive)
@@ -96,7 +96,7 @@ std::vector<char> ReadEntry(zip_t* archive, const std::string& path, const std::
              " bytes; expected an image of at most ", c_mostBytes);
     std::vector<char> bytes(status.size);
     const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen_index(archive, zip_uint64_t(index), 0));
-    char beyond; // the checksum is compared when the end is read
+    char beyond; // reading at the end makes libzip compare the checksum
     if (!entry || zip_fread(entry.get(), bytes.data(), bytes.size()) != zip_int64_t(bytes.size()) ||
         zip_fread(entry.get(), &beyond, 1) != 0)
         Fail(ErrorKind::Data, "archive '", path, "': '", name,
@@ -135,7 +135,7 @@ public:
 
 private:
     std::mutex m_mutex;
-    std::deque<std::pair<std::string, ArchivePtr>> m_idle; // the one used last is the last
+    std::deque<std::pair<std::string, ArchivePtr>> m_idle; // ordered by use, the latest last
 };
 
 std::vector<char> ImageArchives::Read(const std::string& path)

@@ -1,4 +1,4 @@
-// Images inside of zip archives: "photos.zip@/cats/1.jpg" is the file cats/1.jpg of photos.zip.
+// Images inside zip archives: "photos.zip@/cats/1.jpg" is the file cats/1.jpg of photos.zip.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ public:
     ~ImageArchives();
 
     static bool IsInArchive(const std::string& path);
-    // The archive, or the file that is in none.
+    // Returns the archive of the path, or the path itself if it is in none.
     static std::string FileOf(const std::string& path);
 
-    // The bytes of the file. Threads may call it at once. Fails (Data) if there is no such archive or file or if it is
-    // damaged, and (Device) if the program was built without libzip.
+    // Returns the bytes of the file. Thread-safe. Fails (Data) if the archive or the file is missing or damaged, and
+    // (Device) if the program was built without libzip.
     std::vector<char> Read(const std::string& path);
 
 private:

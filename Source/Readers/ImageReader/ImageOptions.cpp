@@ -1,4 +1,4 @@
-// The blocks of images and labels, and what must hold between their parameters.
+// Reads and checks the blocks of images and labels.
 #include "Readers/ImageReader/ImageOptions.h"
 
 #include "Common/Error.h"
@@ -14,7 +14,7 @@ namespace
 
 constexpr double c_mostPixels = 65535;
 
-// The one block of the reader that has the key.
+// Returns the only block of the reader that has the key.
 const ConfigParameters& FindTheBlock(const ConfigParameters& config, const char* key, const char* what,
                                      const char* example, std::string& name)
 {

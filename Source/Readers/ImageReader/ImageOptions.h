@@ -35,17 +35,17 @@ struct ImageFeatureOptions
     size_t height = 0;
     size_t channels = 0;
     CropType cropType = CropType::Center;
-    std::vector<double> cropRatio{1.0}; // one, or the smallest and the largest
+    std::vector<double> cropRatio{1.0}; // one ratio, or the smallest and the largest
     bool jitter = false;
     std::optional<bool> flip;
     std::vector<std::string> interpolationNames{"linear"};
     std::string meanFile;
-    bool planes = true; // each channel for itself; else channel by channel in each pixel
+    bool planes = true; // true: channel after channel; false: the channels of a pixel together
 
-    std::vector<Interpolation> interpolations; // of the names
+    std::vector<Interpolation> interpolations; // parsed interpolationNames
 
     size_t Elements() const { return width * height * channels; }
-    // How many samples an image counts as.
+    // Number of samples that an image counts as.
     size_t Views() const { return cropType == CropType::MultiView10 ? c_views : 1; }
     bool Flips() const { return flip.value_or(cropType == CropType::Random); }
 

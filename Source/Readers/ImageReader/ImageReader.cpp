@@ -1,4 +1,4 @@
-// Order of the images, and minibatches whose images are decoded side by side.
+// The list of images, their order, and minibatches that are decoded in parallel.
 #include "Readers/ImageReader/ImageReader.h"
 
 #include "Common/AllowedCores.h"
@@ -40,7 +40,7 @@ ImageList ImageList::Read(const std::string& path, size_t labelDim)
             Fail(ErrorKind::Data, reader.Location(line), ": '", line,
                  "' has no tab between two columns; expected the image's file, a tab and its class");
         std::string_view text = line.substr(tab + 1);
-        text = Trim(text.substr(0, text.find('\t'))); // further columns do not matter
+        text = Trim(text.substr(0, text.find('\t'))); // ignores further columns
         const std::optional<long long> label = ParseInteger(text);
         if (!label || *label < 0)
             Fail(ErrorKind::Data, reader.Location(text), ": the class is '", text, "'; expected a whole number from 0");
@@ -66,7 +66,8 @@ constexpr const char* c_readerName = "ImageReader";
 constexpr size_t c_imageStream = 0;
 constexpr size_t c_labelStream = 1;
 
-// Runs body(0) ... body(count - 1) on some threads. Of several errors the one of the lowest number is thrown.
+// Runs body(0) ... body(count - 1) in several threads. If several calls throw, rethrows the exception of the lowest
+// number.
 template <class Body>
 void ForEachInParallel(size_t count, size_t threads, const Body& body)
 {
@@ -102,7 +103,7 @@ void ForEachInParallel(size_t count, size_t threads, const Body& body)
         std::rethrow_exception(error);
 }
 
-// Seeds the generator of a sample: the same whichever thread decodes it, and different from its neighbours'.
+// Seeds the generator of a sample. The seed does not depend on the thread and differs between neighbouring samples.
 uint32_t SeedOf(size_t seed, size_t position)
 {
     uint64_t mixed = uint64_t(position) + uint64_t(seed) * 0x9E3779B97F4A7C15u + 0x9E3779B97F4A7C15u;
@@ -153,7 +154,7 @@ void ImageReader<ElemType>::StartEpoch(const EpochRequest& request)
     m_pipe.Stop();
     m_wanted = ChooseStreams(c_readerName, m_streams, request.wanted);
     if (request.trainingSeed != m_request.trainingSeed)
-        m_sweep = SIZE_MAX; // the order is another
+        m_sweep = SIZE_MAX; // the order changes
     m_augmentationSeeds = SeedStream(request.trainingSeed, "augmentation");
     m_request = request;
     const PlaceRange epoch = PositionsOfEpoch(request, IsWholeDataSet(request) ? TotalSamples() : request.epochSize);
@@ -174,7 +175,7 @@ void ImageReader<ElemType>::EnterSweep(size_t sweep)
     std::shuffle(m_order.begin(), m_order.end(), generator);
 }
 
-// Runs in the prefetch thread or in the caller's. A minibatch ends where the epoch or the sweep does.
+// Runs in the prefetch thread or in the caller's. A minibatch ends at the end of the epoch and of the sweep.
 template <class ElemType>
 bool ImageReader<ElemType>::Fill(Slot& slot)
 {

@@ -1,4 +1,4 @@
-// ImageReader: image files and their classes, cut out, scaled and shuffled.
+// ImageReader: image files and their classes, cropped, scaled and shuffled.
 #pragma once
 
 #include "Common/SeedStream.h"
@@ -27,7 +27,7 @@ struct ImageList
     std::string path;
     std::vector<Image> images;
 
-    // Fails (Data) on lines that are not "name<TAB>class", and on classes that are not below labelDim.
+    // Fails (Data) at lines that are not "name<TAB>class", and at classes that are not below labelDim.
     static ImageList Read(const std::string& path, size_t labelDim);
 };
 
@@ -65,17 +65,17 @@ private:
     std::vector<StreamInfo> m_streams;
     std::vector<bool> m_wanted;
 
-    // Positions count samples on from sweep to sweep; a sample is a view of an image.
+    // Positions count samples and continue from sweep to sweep; a sample is a view of an image.
     EpochRequest m_request;
     size_t m_position = 0;
     size_t m_epochEnd = 0;
     size_t m_sweep = SIZE_MAX;
     SeedStream m_augmentationSeeds;
-    std::vector<uint32_t> m_order; // of a sweep; empty: that of the list
+    std::vector<uint32_t> m_order; // of a sweep; empty: the order of the list
     std::vector<size_t> m_samples; // of the minibatch
-    size_t m_firstPosition = 0;    // of the minibatch
+    size_t m_firstPosition = 0; // of the minibatch
 
-    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
+    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the other members
 };
 
 template <class ElemType>

@@ -1,4 +1,4 @@
-// Images by OpenCV.
+// Decoding and transforming images with OpenCV.
 #include "Readers/ImageReader/ImageTransform.h"
 
 #include "Common/Error.h"
@@ -55,7 +55,7 @@ std::vector<char> ReadImage(const std::string& path, ImageArchives& archives)
 
 constexpr std::string_view c_endOfJpeg = "\xFF\xD9";
 
-// A JPEG file without its end.
+// True for a JPEG file without its end marker.
 bool EndsEarly(const std::vector<char>& bytes)
 {
     constexpr std::string_view begin = "\xFF\xD8\xFF";
@@ -63,8 +63,7 @@ bool EndsEarly(const std::vector<char>& bytes)
     const std::string_view text(bytes.data(), bytes.size());
     if (!text.starts_with(begin))
         return false;
-    // Segments, of which one may hold a small image of its own, as far as the first with pixels. A marker may be
-    // repeated.
+    // Skips the segments before the pixels, because one may contain a thumbnail. A marker byte may be repeated.
     size_t at = 2;
     while (at + 4 <= text.size() && text[at] == marker && text[at + 1] != scan)
         at += text[at + 1] == marker ? 1 : 2 + (size_t(uint8_t(text[at + 2])) << 8 | uint8_t(text[at + 3]));
@@ -93,7 +92,7 @@ cv::Mat Decode(const std::string& path, std::vector<char>& bytes, bool isGray)
     return pixels;
 }
 
-// The square that is cut out.
+// Returns the square to crop.
 cv::Rect Square(const ImageFeatureOptions& options, const cv::Mat& image, size_t view, std::mt19937& random)
 {
     double ratio = options.cropRatio.front();
@@ -123,7 +122,7 @@ cv::Rect Square(const ImageFeatureOptions& options, const cv::Mat& image, size_t
 ImageTransform::ImageTransform(const ImageFeatureOptions& options, bool isGray, const SourcePos& meanFileWhere)
     : m_options(options), m_isGray(isGray)
 {
-    cv::setNumThreads(1); // the reader's own threads work on an image each
+    cv::setNumThreads(1); // the reader's own threads process one image each
     if (!options.meanFile.empty())
         ReadMean(meanFileWhere);
 }
@@ -135,7 +134,7 @@ void ImageTransform::ReadMean(const SourcePos& where)
     const std::string& path = m_options.meanFile;
     if (!FileExists(path))
         FailAt(where, ErrorKind::Data, "meanFile '", path, "' does not exist", NearFilesHint(path));
-    WithPosition(where, [&] { PiecewiseFile file(path); }); // no folder, and readable
+    WithPosition(where, [&] { PiecewiseFile file(path); }); // fails if it is a folder or unreadable
     cv::Mat mean;
     int channels = 0;
     int rows = 0;
@@ -181,7 +180,7 @@ std::string ImageTransform::Apply(const std::string& listed, size_t view, std::m
     const std::string path = ResolveInputPath(listed);
     std::vector<char> bytes = ReadImage(path, m_archives);
     const bool endsEarly = EndsEarly(bytes);
-    if (endsEarly) // else OpenCV would not even show what there is
+    if (endsEarly) // otherwise OpenCV would not decode the existing part
         bytes.insert(bytes.end(), c_endOfJpeg.begin(), c_endOfJpeg.end());
     const cv::Mat image = Decode(path, bytes, m_isGray);
     cv::Mat pixels;

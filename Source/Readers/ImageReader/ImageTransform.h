@@ -1,4 +1,4 @@
-// From a file to the columns of a minibatch: decode, cut out, mirror, scale, subtract the mean, order the elements.
+// Turns a file into columns of a minibatch: decodes, crops, mirrors, scales, subtracts the mean, orders the elements.
 #pragma once
 
 #include "Readers/ImageReader/ImageArchives.h"
@@ -11,22 +11,21 @@
 namespace cntk
 {
 
-// A decoded image. What it is made of is OpenCV's business, which stays in one file.
+// A decoded image. Hides the types of OpenCV in one file.
 struct DecodedImage;
 
 class ImageTransform
 {
 public:
-    // meanFileWhere: for errors of the mean file.
+    // meanFileWhere: position for errors of the mean file.
     ImageTransform(const ImageFeatureOptions& options, bool isGray, const SourcePos& meanFileWhere);
     ~ImageTransform();
 
-    // What is left to say about the mean image: "" or a warning.
+    // A warning about the mean image, or "".
     const std::string& Warning() const { return m_warning; }
 
-    // Decodes the file and writes the column of one of its views. Threads may call it at once.
-    // Random draws come from `random`, in the order: side, place, mirror, interpolation.
-    // Returns what is to be warned of: "" where nothing is.
+    // Decodes the file and writes the column of one of its views. Thread-safe. Draws from `random` in the order: side,
+    // place, mirror, interpolation. Returns a warning, or "".
     template <class ElemType>
     std::string Apply(const std::string& path, size_t view, std::mt19937& random, ElemType* target) const;
 
@@ -35,8 +34,8 @@ private:
 
     ImageFeatureOptions m_options;
     bool m_isGray;
-    std::unique_ptr<DecodedImage> m_mean; // null: nothing to subtract
-    mutable ImageArchives m_archives;     // what is open; guards itself
+    std::unique_ptr<DecodedImage> m_mean; // null: no mean is subtracted
+    mutable ImageArchives m_archives; // the open archives; thread-safe
     std::string m_warning;
 };
 

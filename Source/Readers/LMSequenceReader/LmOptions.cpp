@@ -1,4 +1,4 @@
-// Blocks and vocabularies, and what must hold between them.
+// Reads and checks the blocks and vocabularies.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -15,7 +15,7 @@ namespace
 
 constexpr auto c_labelKeys = {"labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"};
 
-// The mapping file decides the ids where it is there, else the class file.
+// Takes the ids from the mapping file if it exists, otherwise from the class file.
 void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, LmConfig& lm, Log& log)
 {
     const std::string mapping = ResolveInputPath(options.labelMappingFile);
@@ -148,10 +148,10 @@ struct LabelBlock
 struct LabelBlocks
 {
     LabelBlock input;
-    LabelBlock output; // may be none
+    LabelBlock output; // may be missing
 };
 
-// What the blocks say without the files that they name.
+// Reads the blocks without the files that they name.
 LmConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
 {
     const ConfigParameters& config = context.config;
@@ -219,7 +219,7 @@ LmConfig ReadLmConfig(const ReaderContext& context)
                                   [&] { return Vocabulary::FromClassFile(ResolveInputPath(lm.reader.wordclass)); });
     const LabelBlock& input = blocks.input;
     LoadWords(*input.block, input.options, lm, context.log);
-    // One vocabulary, whichever block says its size.
+    // The vocabulary is one, so either block may give its size.
     const LabelBlock& sized = input.options.labelDim == 0 && blocks.output.options.labelDim > 0 ? blocks.output : input;
     CheckDimensions(*sized.block, sized.options.labelDim, lm);
     lm.unknownWord = lm.words.Find(lm.reader.unk);
@@ -234,7 +234,7 @@ void AddLmInputFiles(const ReaderContext& context, std::vector<ConfigValue>& fil
     AddInputFiles<LmReaderOptions>(context, files);
     LabelBlocks blocks;
     const LmConfig lm = ReadBlocks(context, blocks);
-    // Beside a class file the list of words need not be there.
+    // With a class file the list of words need not exist.
     if (lm.reader.wordclass.empty() && !blocks.input.options.labelMappingFile.empty())
         files.push_back(blocks.input.block->Require("labelMappingFile"));
 }

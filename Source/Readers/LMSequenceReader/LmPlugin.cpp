@@ -1,4 +1,4 @@
-// What the library exports: a reader and a writer.
+// The exported functions of the plugin: a reader and a writer.
 #include "Common/PluginExports.h"
 #include "Readers/LMSequenceReader/LmReader.h"
 #include "Readers/ReaderLib/ReaderOptions.h"

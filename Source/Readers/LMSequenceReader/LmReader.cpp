@@ -1,4 +1,4 @@
-// Minibatches of words.
+// Sentences of one length, and minibatches of words.
 #include "Readers/LMSequenceReader/LmReader.h"
 
 #include "Common/Counted.h"
@@ -20,7 +20,7 @@ namespace
 constexpr const char* c_readerName = "LMSequenceReader";
 constexpr const char* c_classTable = "idx2cls"; // the input node that gets the class of each word
 constexpr uint32_t c_noiseSeed = 1234;
-// What the original stores for word 0, which stands for nothing in a sparse column.
+// CNTK v1.1 stores this value for word 0, because a 0 is no element of a sparse column.
 constexpr double c_wordZero = 1e-6;
 constexpr uint32_t c_none = UINT32_MAX;
 constexpr size_t c_leastWords = 3; // shorter lines are no sentences
@@ -39,8 +39,8 @@ int32_t LmText::IdOf(std::string_view word) const
     return m_config.unknownWord;
 }
 
-// What all sentences lack though the config names it: writeWordAndClass counts a text with the markers put around its
-// lines, but the reader takes the lines as they are. Told once so many are read that it is no chance.
+// Warns once if all sentences lack a marker that the config names. writeWordAndClass counts a text with markers around
+// its lines, but the reader adds none. Waits for enough sentences to exclude chance.
 std::string LmText::CheckMarkers()
 {
     const auto hasAny = [&](const std::string& marker, bool atEnd)
@@ -63,7 +63,7 @@ std::string LmText::CheckMarkers()
         "; a line is read as it is: without them the model does not learn how sentences begin and end\n");
 }
 
-// Once, of what is written.
+// Warns once that the output has another order than the text.
 std::string LmText::WarnOfOrder()
 {
     const auto standsBefore = [](const Sentence& a, const Sentence& b) { return a.number < b.number; };
@@ -193,7 +193,7 @@ void LmReader<ElemType>::AddLabels()
     m_streams.push_back(std::move(labels));
 }
 
-// mode=nce: noise words are drawn as often as the class file counts them.
+// mode=nce: draws noise words with the frequencies of the class file.
 template <class ElemType>
 void LmReader<ElemType>::PrepareNoise()
 {
@@ -332,7 +332,8 @@ void LmReader<ElemType>::FillLabels(StreamBatch<ElemType>& batch)
     }
 }
 
-// Noise words of sentences that other workers have: whatever their number, a word has the same ones.
+// Draws the noise words of other workers' sentences, so that a word's noise words do not depend on the number of
+// workers.
 template <class ElemType>
 void LmReader<ElemType>::SkipNoise(size_t sentences)
 {
@@ -344,7 +345,7 @@ void LmReader<ElemType>::SkipNoise(size_t sentences)
 template <class ElemType>
 size_t LmReader<ElemType>::DrawNoise()
 {
-    m_unusedDraw(m_noiseGenerator); // as the original's stream
+    m_unusedDraw(m_noiseGenerator); // CNTK v1.1 makes this draw too
     return std::min(size_t(m_noise(m_noiseGenerator)), m_logProbabilities.size() - 1);
 }
 

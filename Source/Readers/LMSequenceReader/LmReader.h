@@ -1,4 +1,4 @@
-// LMSequenceReader: words and the words behind them, sentences of one length side by side, cut into pieces of
+// LMSequenceReader: words as input, the next words as labels. Parallel sentences of one length, cut into pieces of
 // minibatchSize steps.
 #pragma once
 
@@ -20,9 +20,9 @@ namespace cntk
 
 enum class LmMode
 {
-    Class,   // word, class, first and last word of the class
+    Class, // word, class, first and last word of the class
     Softmax, // word
-    Nce      // word and noise words with their log probabilities
+    Nce // word and noise words with their log probabilities
 };
 
 struct LmReaderOptions
@@ -72,13 +72,13 @@ struct LmConfig
     LmMode mode = LmMode::Class;
     size_t noiseWords = 0;
     std::string featureName = "features";
-    std::string labelName = "labels"; // empty: none are wanted
-    Vocabulary words;                 // ids of words
-    Vocabulary classes;               // counts and classes of ids; empty without wordclass
+    std::string labelName = "labels"; // empty: no labels are wanted
+    Vocabulary words; // ids of words
+    Vocabulary classes; // counts and classes of ids; empty without wordclass
     int32_t unknownWord = Vocabulary::c_unknown;
-    std::string beginSequence; // of the input's block; the text must have them
+    std::string beginSequence; // from the block of the input; the text must contain them
     std::string endSequence;
-    std::string dimSource; // what decides the dimension; for messages
+    std::string dimSource; // the setting that decides the dimension; for messages
     SourcePos fileWhere;
     bool forWriting = false;
 };

@@ -1,4 +1,4 @@
-// Blocks, token files and the word map.
+// Reads the blocks, token files and the word map.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -17,7 +17,7 @@ namespace
 
 constexpr auto c_labelKeys = {"token", "labelMappingFile", "labelDim", "labelType", "beginSequence", "endSequence"};
 
-// line: the first one behind a blank line, 0 for none.
+// line: the first one after a blank line; 0: none.
 void WarnOfRest(const std::string& path, size_t line, Log& log)
 {
     if (line > 0)
@@ -30,7 +30,7 @@ const char* KeyOfWords(const LuLabelOptions& options)
     return options.token.empty() ? "labelMappingFile" : "token";
 }
 
-// What the block says without the file that it names.
+// Reads the block without the file that it names.
 LuVocabulary ReadLabelBlock(const ConfigParameters& block)
 {
     LuVocabulary vocabulary;
@@ -65,7 +65,7 @@ void ReadWords(LuVocabulary& vocabulary, const ConfigParameters& block, const st
     vocabulary.unknownWord = vocabulary.words.Find(unk);
 }
 
-// The label blocks of the input and of the output: by name, or in the order of their names.
+// Finds the label blocks of the input and of the output: by inputLabel and outputLabel, or in the order of their names.
 std::pair<const ConfigParameters*, const ConfigParameters*> FindLabelBlocks(const ConfigParameters& config,
                                                                             const LuReaderOptions& options)
 {
@@ -211,7 +211,7 @@ struct LabelBlocks
     const ConfigParameters* output = nullptr;
 };
 
-// What the blocks say without the files that they name.
+// Reads the blocks without the files that they name.
 LuConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
 {
     const ConfigParameters& config = context.config;
@@ -227,15 +227,14 @@ LuConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
     lu.shuffle = EqualsIgnoreCase(options.randomize, "auto") || EqualsIgnoreCase(options.randomize, "true");
     const bool inOrder = EqualsIgnoreCase(options.randomize, "none") || EqualsIgnoreCase(options.randomize, "false");
     if (!lu.shuffle && !inOrder && !options.randomize.empty() &&
-        !ParseInteger(options.randomize)) // the original takes a number for none
+        !ParseInteger(options.randomize)) // CNTK v1.1 treats a number as none
         FailAt(config.WhereOf("randomize"), ErrorKind::Config, "randomize is '", options.randomize,
                "', expected auto, true, none or false",
                DidYouMean(options.randomize, {"auto", "true", "none", "false"}));
     if (context.forWriting)
     {
         lu.shuffle = false;
-        // Writers get one sentence at a time, as in the original. In text files sentences that stood side by side
-        // follow one another.
+        // Writers get one sentence at a time, as in CNTK v1.1. Text output lists parallel sentences one after another.
         if (config.FindBlock("writer") != nullptr)
             options.parallelSequences = 1;
     }
@@ -247,7 +246,7 @@ LuConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
         const ConfigParameters& block = config.RequireBlock(name);
         if (!IsLabelBlock(block, c_labelKeys) && (block.ExistsHere("dim") || EqualsIgnoreCase(name, "features")))
         {
-            block.FindHere("dim"); // known: the token file decides
+            block.FindHere("dim"); // marks the key as known; the token file decides
             lu.featureName = name;
             break;
         }

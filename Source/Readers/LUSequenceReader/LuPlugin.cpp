@@ -1,4 +1,4 @@
-// What the library exports: a reader and a writer.
+// The exported functions of the plugin: a reader and a writer.
 #include "Common/Error.h"
 #include "Common/PluginExports.h"
 #include "Common/Text.h"
@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// What writeWordAndClass writes. Labels of other data may have blanks in them.
+// Refuses a file of writeWordAndClass. Labels of other data may contain blanks.
 void RequireNoClasses(const Vocabulary& labels)
 {
     std::vector<std::string_view> columns;

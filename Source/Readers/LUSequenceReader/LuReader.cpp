@@ -1,4 +1,4 @@
-// Minibatches of sentences with their labels.
+// Sentences of tokens and labels, and their minibatches.
 #include "Readers/LUSequenceReader/LuReader.h"
 
 #include "Common/CompositeReader.h"
@@ -17,7 +17,7 @@ namespace
 {
 
 constexpr const char* c_readerName = "LUSequenceReader";
-// Seeds of different epochs stay apart: a block's seed is the epoch's plus its minibatches so far.
+// Distance between the seeds of epochs. The seed of a block is the epoch's seed plus its number of minibatches so far.
 constexpr size_t c_seedsOfEpoch = 1000003;
 constexpr size_t c_blockLines = 50000;
 
@@ -49,7 +49,7 @@ int32_t LuText::IdOf(std::string_view word, const LuVocabulary& vocabulary) cons
     return vocabulary.unknownWord;
 }
 
-// Up to a blank line or a token that ends it; none where the text ends before.
+// Reads up to a blank line or a token that ends a sentence. Adds nothing at the end of the text.
 void LuText::ReadSentence()
 {
     const size_t first = m_labels.size();
@@ -64,7 +64,7 @@ void LuText::ReadSentence()
         SplitTokens(line, m_columns);
         if (m_columns.empty() && m_labels.size() > first)
             break;
-        if (m_columns.size() < 2) // a word without a label is passed over
+        if (m_columns.size() < 2) // skips a word without a label
         {
             if (!m_columns.empty() && m_loneWord.empty())
                 m_loneWord = Concat(m_lines.Location(m_columns[0]), ": '", m_columns[0], "'");
@@ -138,8 +138,8 @@ LuReader<ElemType>::LuReader(const ReaderContext& context)
     m_streams.push_back(std::move(words));
     StreamInfo labels;
     labels.name = m_config.output.name;
-    // Word, class, and the bounds of the class. The original kept a row for each token, all but four of them zero,
-    // which ClassBasedCrossEntropyWithSoftmax does not take.
+    // Word, class, and the bounds of the class. CNTK v1.1 had a row for each token, with zeros in all but four rows, a
+    // form that ClassBasedCrossEntropyWithSoftmax does not accept.
     labels.rows = m_config.output.options.isClass ? Vocabulary::c_classRows : m_config.output.words.Size();
     labels.isLabel = true;
     labels.sparse = !m_config.output.options.isClass;
@@ -175,12 +175,12 @@ void LuReader<ElemType>::FailNoSentences() const
          "' has no sentences; expected lines of words and a label, and a blank line behind each sentence");
 }
 
-// The next minibatch's sentences of all workers. False at the end of the epoch.
+// Groups the sentences of the next minibatch for all workers. False at the end of the epoch.
 template <class ElemType>
 bool LuReader<ElemType>::NextGroup(std::string& log)
 {
     const bool isWhole = IsWholeDataSet(m_request);
-    if (!isWhole && m_sentences > m_request.epochSize) // sentences, as the original counts them
+    if (!isWhole && m_sentences > m_request.epochSize) // CNTK v1.1 also counts sentences here
         return false;
     bool hasGroup = m_text.NextGroup(log);
     if (!hasGroup && !m_hasDelivered)
@@ -197,8 +197,8 @@ bool LuReader<ElemType>::NextGroup(std::string& log)
     return true;
 }
 
-// Of the group, which is one minibatch, what this worker gets. It is as long for all of them, so that they have as many
-// columns together as one process.
+// Takes this worker's share of the group. All workers pad to the same length, so that together they have as many
+// columns as a single process.
 template <class ElemType>
 void LuReader<ElemType>::TakeShare()
 {
@@ -219,7 +219,7 @@ void LuReader<ElemType>::WarnOnce(std::string& log)
     if (!m_text.LoneWord().empty() && !std::exchange(m_hasWarnedOfLoneWord, true))
         log += "WARNING: " + m_text.LoneWord() +
                " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
-    // A gap in the numbers of the sentences: a shorter or longer sentence waits.
+    // A gap in the numbers of the sentences shows that a sentence of another length waits.
     const std::vector<Sentence>& group = m_text.Group();
     const bool hasGap = group.back().number - group.front().number >= group.size();
     if (m_config.forWriting && hasGap && !std::exchange(m_hasWarnedOfOrder, true))
@@ -330,7 +330,7 @@ template <class ElemType>
 std::unique_ptr<IDataReader<ElemType>> MakeLuReader(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
-    const std::optional<ConfigValue> names = config.FindHere("ioNodeNames"); // of the parts, it is not theirs
+    const std::optional<ConfigValue> names = config.FindHere("ioNodeNames"); // an option of the parts together
     if (!names)
         return std::make_unique<LuReader<ElemType>>(context);
     std::vector<typename CompositeReader<ElemType>::Part> parts;

@@ -1,4 +1,4 @@
-// LUSequenceReader: words in their context and a label for each, whole sentences side by side.
+// LUSequenceReader: words in their context, and a label for each. Parallel whole sentences.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -53,7 +53,7 @@ struct LuLabelOptions
     static OptionTable<LuLabelOptions> Options();
 };
 
-// The words of the inputs, or of the labels.
+// The words of the inputs, or the labels.
 struct LuVocabulary
 {
     std::string name; // of the block
@@ -62,7 +62,7 @@ struct LuVocabulary
     int32_t unknownWord = Vocabulary::c_unknown;
 };
 
-// From word to word.
+// Replacements of words.
 using WordMap = std::unordered_map<std::string, std::string>;
 
 struct LuConfig
@@ -78,7 +78,7 @@ struct LuConfig
 };
 
 LuConfig ReadLuConfig(const ReaderContext& context);
-// "from to" lines up to a blank one. Fails (Data) with file and line.
+// Reads "from to" lines up to a blank line. Fails (Data) with file and line.
 WordMap ReadWordMap(const std::string& path, Log& log);
 void DescribeLuOptions(PluginDescription& description);
 void AddLuInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);

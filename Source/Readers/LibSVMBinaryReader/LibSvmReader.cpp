@@ -1,4 +1,4 @@
-// Records of the file as columns; names of the streams.
+// The batches of the file, its records as columns, and the names of the streams.
 #include "Readers/LibSVMBinaryReader/LibSvmReader.h"
 
 #include "Common/Log.h"
@@ -56,7 +56,7 @@ void LibSvmFile::ReadHeader()
     m_dataBegin = m_cursor.Position();
 }
 
-// Takes the starts of columns, which are there; false if they cannot be those of `count` values.
+// Reads the starts of columns. Returns false if they do not fit `count` values.
 bool LibSvmFile::TakeStarts(size_t rows, int32_t count)
 {
     int32_t last = 0;
@@ -70,7 +70,7 @@ bool LibSvmFile::TakeStarts(size_t rows, int32_t count)
     return last == count;
 }
 
-// Where a batch ends that begins at the position, if values had that size; 0 where it cannot.
+// Returns the end of the batch at the position if values have that size; 0 if the batch is invalid.
 size_t LibSvmFile::FindEndOfBatch(size_t position, size_t valueBytes, bool checksStarts)
 {
     const auto fits = [&](size_t count, size_t each) { return count <= m_cursor.Left() / each; };
@@ -110,7 +110,7 @@ bool LibSvmFile::FindLayout(size_t valueBytes, bool isStrict)
     for (const size_t begin : {m_dataBegin, m_dataBegin + sizeof(int32_t)})
     {
         const size_t end = FindEndOfBatch(begin, valueBytes, isStrict);
-        const uint64_t base = begin - m_offsets[0]; // may wrap: the sum below does so, too
+        const uint64_t base = begin - m_offsets[0]; // may wrap; the sum below wraps back
         const bool isBase = base == 0 || base == m_dataBegin || base == m_dataBegin + sizeof(int32_t);
         const uint64_t next = m_offsets.size() > 1 ? base + m_offsets[1] : m_file.Size();
         if (!isBase || end == 0 || end != next)
@@ -125,10 +125,10 @@ bool LibSvmFile::FindLayout(size_t valueBytes, bool isStrict)
     return false;
 }
 
-// The batches begin behind the offsets, or behind one more number: the rows of a batch. Offsets count from the file's
-// begin, from the end of the offsets or from behind that number; values have 4 or 8 bytes. Right is what lets the first
-// batch end where the second begins, or the file ends; if there are several, that whose starts of
-// columns make sense and whose last batch ends the file.
+// Finds the layout. The batches begin after the offsets, or after one more number, the rows of a batch. Offsets count
+// from the beginning of the file, from the end of the offsets or from after that number; values have 4 or 8 bytes. The
+// right layout lets the first batch end where the second begins or the file ends. Among several, it is the one whose
+// column starts are valid and whose last batch ends the file.
 void LibSvmFile::FindLayout(size_t ownValueBytes)
 {
     const size_t otherValueBytes = ownValueBytes == sizeof(float) ? sizeof(double) : sizeof(float);
@@ -215,7 +215,7 @@ namespace
 {
 
 constexpr const char* c_readerName = "LibSVMBinaryReader";
-constexpr const char* c_pairLabels = "DSSMLabel"; // the node that gets ones in its first row
+constexpr const char* c_pairLabels = "DSSMLabel"; // the input node that gets a 1 in its first row
 
 struct LibSvmOptions
 {
@@ -296,7 +296,7 @@ std::vector<std::string> NamesOf(const std::vector<StreamInfo>& streams)
     return names;
 }
 
-// Gives streams of the file the names that the blocks say.
+// Names the streams of the file as the blocks say.
 void RenameStreams(const ConfigParameters& config, const std::string& path, std::vector<StreamInfo>& streams)
 {
     std::vector<StreamInfo> inFile = streams;

@@ -1,5 +1,5 @@
-// LibSVMBinaryReader: records of sparse features and dense labels from a binary file that names its streams, in their
-// order.
+// LibSVMBinaryReader: records of sparse features and dense labels from a binary file that names its streams, in the
+// order of the file.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -30,8 +30,8 @@ struct LibSvmBatch
 {
     struct Stream
     {
-        std::vector<ElemType> values;      // of a label: dim for each record
-        std::vector<int32_t> rowIndices;   // features only
+        std::vector<ElemType> values; // labels only: dim values for each record
+        std::vector<int32_t> rowIndices; // features only
         std::vector<int32_t> columnStarts; // features only: records + 1
     };
     size_t records = 0;
@@ -41,14 +41,14 @@ struct LibSvmBatch
 class LibSvmFile
 {
 public:
-    // ownValueBytes: 4 or 8, what values are taken for where the file leaves it open.
+    // ownValueBytes: 4 or 8, the assumed size of values if the file is ambiguous.
     LibSvmFile(const std::string& path, size_t ownValueBytes);
 
     const std::vector<LibSvmStream>& Streams() const { return m_streams; }
     const std::string& Path() const { return m_file.Path(); }
     size_t Bytes() const { return m_file.Size(); }
     size_t Records() const { return m_firstRecords.back(); }
-    // The batch with the record.
+    // Reads the batch that contains the record.
     size_t BatchOf(size_t record) const;
     size_t FirstRecord(size_t batch) const { return m_firstRecords[batch]; }
 
@@ -80,7 +80,7 @@ template <class ElemType>
 class LibSvmSource final : public ISparseRecordSource<ElemType>
 {
 public:
-    // Streams: those of the file and, behind them, perhaps one of labels that have their 1 in the first row.
+    // streams: those of the file, and possibly a stream of labels with a 1 in the first row.
     LibSvmSource(std::unique_ptr<LibSvmFile> file, std::vector<StreamInfo> streams);
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
@@ -95,7 +95,7 @@ private:
 
     std::unique_ptr<LibSvmFile> m_file;
     std::vector<StreamInfo> m_streams;
-    LibSvmBatch<ElemType> m_batch; // the one read last
+    LibSvmBatch<ElemType> m_batch; // the batch read last
     size_t m_batchNumber = c_none;
     SparseColumnSorter<ElemType> m_sorter;
 };

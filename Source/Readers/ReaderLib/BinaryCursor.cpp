@@ -1,4 +1,4 @@
-// The window over the file, and messages.
+// The window over the file, and error messages.
 #include "Readers/ReaderLib/BinaryCursor.h"
 
 #include "Common/Text.h"
@@ -32,7 +32,7 @@ const char* BinaryCursor::Need(size_t bytes, const char* what)
     const size_t windowEnd = m_windowBegin + m_windowBytes;
     if (m_position < m_windowBegin || m_position + bytes > windowEnd)
     {
-        // A walk through the file reads large pieces; a jump costs no more than it needs.
+        // A sequential read loads a large piece; a jump loads only a small one.
         constexpr size_t c_jump = 4096;
         const bool goesOn = m_position >= m_windowBegin && m_position <= windowEnd;
         const size_t wanted = std::min(std::max(bytes, goesOn ? c_piece : c_jump), Left());
@@ -56,7 +56,7 @@ void BinaryCursor::Skip(size_t count, size_t bytesEach, const char* what)
 
 std::string BinaryCursor::TakeText(size_t bytes, const char* what)
 {
-    if (bytes > Left()) // before the memory is asked for
+    if (bytes > Left()) // fails before the memory is allocated
         Need(bytes, what);
     std::string text;
     while (text.size() < bytes)

@@ -1,5 +1,5 @@
-// Walks through a binary file of little-endian numbers. Each number is checked against the end of the file; messages
-// name the file, the record and the byte, and say what was expected there and what was found.
+// Reads a binary file of little-endian numbers. Checks each number against the end of the file. Error messages name the
+// file, the record and the byte, the expected value and the value found.
 #pragma once
 
 #include "Common/Error.h"
@@ -20,13 +20,13 @@ class BinaryCursor
 public:
     explicit BinaryCursor(const PiecewiseFile& file) : m_file(file) {}
 
-    // Goes to a byte. unit, number: what begins there, for messages ("record", 3); the unit must be a literal. The byte
-    // may lie behind the end: what is taken next says so.
+    // Moves to a byte. unit, number: the item that begins there, for messages ("record", 3); unit must be a literal.
+    // The byte may lie after the end of the file; then the next read fails.
     void Enter(const char* unit, size_t number, size_t position);
     size_t Position() const { return m_position; }
     size_t Left() const { return m_position < m_file.Size() ? m_file.Size() - m_position : 0; }
 
-    // what: "the number of rows".
+    // what: the item, for messages ("the number of rows").
     template <class Number>
     Number Take(const char* what)
     {
@@ -34,7 +34,7 @@ public:
         std::memcpy(&number, Need(sizeof number, what), sizeof number);
         return number;
     }
-    // A number of type Number that must lie within [least, most].
+    // Reads a Number that must lie within [least, most].
     template <class Number>
     size_t TakeCount(const char* what, size_t least, size_t most)
     {
@@ -44,11 +44,11 @@ public:
             FailAtByte(position, Concat("expected ", what, ", a number of ", least, " to ", most, ", found ", number));
         return size_t(number);
     }
-    // Appends numbers that are stored as `Stored`.
+    // Appends numbers that the file stores as `Stored`.
     template <class Stored, class Number>
     void Append(std::vector<Number>& numbers, size_t count, const char* what)
     {
-        // In pieces, so that a wrong count ends at the end of the file and not of the memory.
+        // Reads in pieces: a wrong count then fails at the end of the file, before it exhausts the memory.
         for (size_t done = 0; done < count;)
         {
             const size_t some = std::min(count - done, c_piece / sizeof(Stored));
@@ -64,7 +64,7 @@ public:
             done += some;
         }
     }
-    // The same for values of 4 or 8 bytes, which must be finite: what others do to a model shows much later.
+    // Appends values of 4 or 8 bytes. Fails at NaN and infinite values: their effect on a model would show much later.
     template <class Number>
     void AppendValues(std::vector<Number>& values, size_t count, size_t valueBytes, const char* what)
     {
@@ -83,15 +83,15 @@ public:
     void Skip(size_t count, size_t bytesEach, const char* what);
     std::string TakeText(size_t bytes, const char* what);
 
-    // "'data.bin', record 3, byte 120: text"
+    // Fails with "'data.bin', record 3, byte 120: text".
     [[noreturn]] void FailAtByte(size_t position, const std::string& text) const;
-    // What is said behind each message from now on.
+    // Sets a hint that is appended to each later message.
     void SetHint(std::string hint) { m_hint = std::move(hint); }
 
 private:
     static constexpr size_t c_piece = 1 << 18;
 
-    // The next bytes of the file, of which it must have that many.
+    // Returns the next bytes of the file; fails if the file has fewer.
     const char* Need(size_t bytes, const char* what);
 
     const PiecewiseFile& m_file;

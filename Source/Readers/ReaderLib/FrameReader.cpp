@@ -17,8 +17,8 @@ namespace
 
 constexpr size_t c_chunkRecords = 1024;
 constexpr size_t c_recordsPerMark = 100;
-// Below these sizes copying or parsing costs less than a hand-over between threads, which is more where the thread that
-// reads takes a core from those that compute.
+// A hand-over between threads costs more than copying fewer bytes. It costs most where the prefetch thread takes a core
+// from the threads that compute.
 constexpr size_t c_prefetchCopyBytes = 256 << 10;
 constexpr size_t c_prefetchOnFreeCoreBytes = 64 << 10;
 constexpr size_t c_prefetchFileBytes = 1 << 20;
@@ -52,7 +52,7 @@ void FrameReader<ElemType>::CountRecords(const EpochRequest& request)
     }
     else if (m_source->FileBytes() / 4 <= m_options.cacheBytes)
     {
-        m_source->Extend(SIZE_MAX); // small enough to be kept in memory, if the total is known
+        m_source->Extend(SIZE_MAX); // counts the records, so that the parsed data can be cached
     }
 }
 
@@ -67,7 +67,7 @@ void FrameReader<ElemType>::PrepareCache()
             complete = complete && (m_cachedStreams[i] || !m_wanted[i]);
         if (complete)
             return;
-        m_cache.clear(); // a stream was not asked for so far: parse again
+        m_cache.clear(); // the epoch wants a stream that was not cached: parses again
     }
     if (!m_source->IsComplete())
         return;
@@ -215,7 +215,7 @@ void FrameReader<ElemType>::PrepareBatches(Slot& slot) const
     }
 }
 
-// Into m_targets.
+// Parses into m_targets.
 template <class ElemType>
 void FrameReader<ElemType>::Parse(size_t first, size_t count)
 {
@@ -227,7 +227,7 @@ void FrameReader<ElemType>::Parse(size_t first, size_t count)
     }
 }
 
-// The values of these records of a stream. What others do to a model shows later, and then not where they stand.
+// Warns of the first NaN or infinite value, whose place would be unknown when it shows in the model.
 template <class ElemType>
 void FrameReader<ElemType>::WarnOfNonFinite(size_t stream, const ElemType* values, size_t first, size_t count)
 {
@@ -302,7 +302,7 @@ void FrameReader<ElemType>::FillFromCache(Slot& slot)
 template <class ElemType>
 void FrameReader<ElemType>::FillFromSource(Slot& slot)
 {
-    // Neighbours in the data are parsed in one go.
+    // Parses consecutive records at once.
     m_targets.assign(slot.streams.size(), {});
     for (size_t begin = 0; begin < m_records.size();)
     {

@@ -1,6 +1,5 @@
-// A reader of single records (frames): everything but the grammar. A record source parses records into buffers; this
-// class walks them epoch by epoch, keeps parsed data in memory where they fit, and reads ahead in a thread where that
-// pays.
+// A reader of single records (frames). A record source parses records into buffers. FrameReader selects the records of
+// each epoch, caches parsed data that fit into memory, and prefetches minibatches where that pays.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -19,7 +18,8 @@ namespace cntk
 
 class Log;
 
-// Where the values of one stream go, record behind record: rows values each, or one class id. Both null: not wanted.
+// Destination of the values of one stream: `rows` values a record, or one class id. Both null: the stream is not
+// wanted.
 template <class ElemType>
 struct RecordTarget
 {
@@ -32,24 +32,24 @@ template <class ElemType>
 class IRecordSource : public IRecordCounter
 {
 public:
-    // Streams that are sparse have one class id a record, the others `rows` values.
+    // Sparse streams have one class id a record, dense streams `rows` values.
     virtual const std::vector<StreamInfo>& Streams() const = 0;
-    // Bytes of the files behind it: an upper limit of what indexing them costs.
+    // Size of the source's files, an upper limit of the cost of indexing them.
     virtual size_t FileBytes() const = 0;
-    // Parses known records first .. first+count-1; one target a stream.
+    // Parses the known records first .. first+count-1. Takes one target per stream.
     virtual void Parse(size_t first, size_t count, std::span<const RecordTarget<ElemType>> targets) = 0;
-    // Where a known record stands, for messages.
+    // Place of a known record in the data, for messages.
     virtual std::string PlaceOf(size_t stream, size_t record)
     {
         return Streams()[stream].source + ", record " + std::to_string(record);
     }
-    // Writes label maps that were made of the data and are not written yet; names of the files.
+    // Writes label maps that were collected from the data and are not written yet. Returns the file names.
     virtual std::vector<std::string> CreateLabelMaps() = 0;
 };
 
 enum class PrefetchMode
 {
-    Auto, // where a minibatch costs more than handing it to another thread
+    Auto, // where copying a minibatch costs more than a hand-over between threads
     Always,
     Never
 };
@@ -60,10 +60,10 @@ struct FrameReaderOptions
 
     std::string readerName; // for the log
     RecordWalkOptions walk;
-    size_t minibatchSize = 0; // 0: what the epoch asks for
+    size_t minibatchSize = 0; // 0: the minibatch size of the epoch request
     size_t cacheBytes = c_defaultCacheBytes;
     PrefetchMode prefetch = PrefetchMode::Auto;
-    bool hasFreeCores = false; // ReaderContext's
+    bool hasFreeCores = false; // ReaderContext::hasFreeCores
     int traceLevel = 0;
 };
 
@@ -79,12 +79,12 @@ public:
     size_t TotalSamples() override;
     std::vector<std::string> CreateLabelMaps() override { return m_source->CreateLabelMaps(); }
 
-    // For tests and the log: whether this epoch is read ahead, and whether parsed data are kept.
+    // For tests: true if this epoch prefetches, and if parsed data are cached.
     bool IsPrefetching() const { return m_prefetching; }
     bool IsCaching() const { return !m_cache.empty(); }
 
 private:
-    // Parsed data of one stream, of all records.
+    // Parsed data of all records of one stream.
     struct CachedStream
     {
         std::unique_ptr<ElemType[], FreeMemory> values;
@@ -112,20 +112,20 @@ private:
     RecordWalk m_walk;
     std::vector<bool> m_wanted; // by stream
 
-    // The cache, by stream; chunks of records are parsed when first asked for.
+    // The cache, by stream. A chunk of records is parsed when it is first needed.
     std::vector<CachedStream> m_cache;
     std::vector<bool> m_cachedStreams;
     std::vector<bool> m_parsedChunks;
     size_t m_unparsedChunks = 0;
     std::vector<RecordTarget<ElemType>> m_targets;
-    bool m_hasWarned = false; // of a value that is not finite
+    bool m_hasWarned = false; // of a NaN or infinite value
 
     std::vector<size_t> m_records; // of the minibatch
     bool m_prefetching = false;
     size_t m_nextRecord = 0; // where the last epoch stopped
     size_t m_recordsRead = 0;
-    std::mutex m_sourceMutex;       // the prefetch thread parses while the caller asks for the total
-    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the others
+    std::mutex m_sourceMutex; // the prefetch thread parses while the caller may ask for the total
+    MinibatchPipe<ElemType> m_pipe; // last: its thread uses the other members
 };
 
 } // namespace cntk

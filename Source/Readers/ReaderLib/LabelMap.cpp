@@ -1,4 +1,4 @@
-// Label maps: the hash table behind Find, and messages with the nearest labels.
+// The hash table of label maps, and messages with the nearest labels.
 #include "Readers/ReaderLib/LabelMap.h"
 
 #include "Common/Error.h"
@@ -15,7 +15,7 @@ namespace
 
 constexpr size_t c_firstSlots = 64;
 
-// FNV-1a: labels are short.
+// FNV-1a, which is fast for short texts.
 uint64_t Hash(std::string_view text)
 {
     uint64_t hash = 0xcbf29ce484222325u;

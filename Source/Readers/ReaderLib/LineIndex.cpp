@@ -38,12 +38,12 @@ void LineIndex::Load(size_t begin, size_t end)
 {
     if (m_begin <= begin && end <= m_end)
         return;
-    m_begin = m_end = 0; // nothing, if reading fails
+    m_begin = m_end = 0; // the piece is empty if reading fails
     const size_t bytes = end - begin;
     if (bytes + c_padding > m_capacity)
     {
         m_capacity = std::max(bytes + bytes / 2, c_pieceBytes) + c_padding;
-        m_buffer.reset(); // not both at once
+        m_buffer.reset(); // frees the old buffer first
         m_buffer = std::make_unique_for_overwrite<char[]>(m_capacity);
     }
     m_file.Read(begin, m_buffer.get(), bytes);
@@ -53,7 +53,7 @@ void LineIndex::Load(size_t begin, size_t end)
     m_end = end;
 }
 
-// The text in memory from the offset on, which is read if none is; empty at the end of the file.
+// Returns the text in memory from the offset on; reads a piece if there is none. Empty at the end of the file.
 std::string_view LineIndex::TextFrom(size_t offset)
 {
     if (offset < m_begin || offset >= m_end)
@@ -77,7 +77,7 @@ size_t LineIndex::SkipBlank(size_t lineStart)
     return m_file.Size();
 }
 
-// The start of the record behind the one that starts there.
+// Returns the start of the record after the one that starts at recordStart.
 size_t LineIndex::FindNext(size_t recordStart)
 {
     for (size_t at = recordStart; at < m_file.Size();)
@@ -117,7 +117,7 @@ LineIndex::Piece LineIndex::Read(size_t first, size_t count)
     while (last < lastStride && endOf(last + 1) - begin <= c_pieceBytes)
         ++last;
     const size_t end = endOf(last);
-    // Who reads on where the last piece ended will go on so.
+    // A caller that continues where the last piece ended probably reads in order: loads more than it asked for.
     const bool inOrder = m_end > 0 && m_begin <= begin && begin <= m_end;
     Load(begin, inOrder && end > m_end ? std::max(end, std::min(begin + c_pieceBytes, m_next)) : end);
 

@@ -1,6 +1,6 @@
-// A text file as a sequence of records, one a line; blank lines are none. Records are found as far as they are asked
-// for, so that an epoch of a huge file does not read all of it. Every eighth record's place is kept (one byte a
-// record), and one piece of the text at a time is in memory.
+// A text file as a sequence of records, one a line; blank lines are no records. Finds records only as far as needed, so
+// that an epoch of a huge file does not read the whole file. Keeps the offset of every eighth record (one byte a
+// record) and one piece of the text.
 #pragma once
 
 #include "Readers/ReaderLib/DataFile.h"
@@ -15,21 +15,22 @@
 namespace cntk
 {
 
-// The first line at or after a line's start that is not blank; the text's size if there is none.
+// Returns the start of the first line, at or after the line start, that is not blank; the size of the text if there is
+// none.
 size_t SkipBlankLines(std::string_view text, size_t lineStart);
-// Behind the newline of the line that holds the offset.
+// Returns the offset after the newline of the line that holds the offset.
 size_t NextLine(std::string_view text, size_t offset);
 
 class LineIndex
 {
 public:
-    // Bytes behind a piece that may be read: a newline and zeros where the file ends, else whatever follows.
+    // Readable bytes after a piece: a newline and zeros at the end of the file, otherwise the following text.
     static constexpr size_t c_padding = 32;
 
     // Fails (Data) if the file is missing or empty.
     explicit LineIndex(const std::string& path);
 
-    // Finds records until there are `wanted` or the file ends. Returns how many are known.
+    // Finds records until `wanted` are known or the file ends. Returns the number of known records.
     size_t Extend(size_t wanted);
     size_t Known() const { return m_known; }
     bool IsComplete() const { return m_next == m_file.Size(); }
@@ -37,20 +38,20 @@ public:
     size_t FileBytes() const { return m_file.Size(); }
     const std::string& Path() const { return m_file.Path(); }
 
-    // Text of whole records, one a line and blank lines between and behind them.
+    // The text of whole records, one a line, with the blank lines between and after them.
     struct Piece
     {
         std::string_view text; // begins with the first record; valid until the next call of Extend or Read
-        size_t offset = 0;     // in the file
+        size_t offset = 0; // in the file
         size_t records = 0;
     };
-    // As many of the known records first .. first+count-1 as are read in one go: one at least.
+    // Reads records from the known records first .. first+count-1: at least one, and as many as one piece holds.
     Piece Read(size_t first, size_t count);
 
-    // 1-based number of the line that holds the offset; reads the file from its start, for messages.
+    // Returns the 1-based number of the line that holds the offset. Reads the file from its start; for messages.
     size_t LineNumber(size_t offset) const;
 
-    // The text is not what it was when the records were found.
+    // Fails because the text differs from the text that was indexed.
     [[noreturn]] void FailChanged() const { m_file.FailChanged(); }
 
 private:
@@ -64,10 +65,10 @@ private:
 
     DataFile m_file;
     size_t m_known = 0;
-    size_t m_next = 0; // where the search goes on: the start of a record, or the end
+    size_t m_next = 0; // start of the next record to index, or the end of the file
     std::vector<uint64_t> m_offsets;
 
-    // The piece in memory: bytes [m_begin, m_end) of the file and the padding.
+    // The piece in memory: bytes [m_begin, m_end) of the file, and padding.
     std::unique_ptr<char[]> m_buffer;
     size_t m_capacity = 0;
     size_t m_begin = 0;

@@ -1,4 +1,4 @@
-// Delivery of minibatches; the choice of streams.
+// Delivery of minibatches, and the choice of streams.
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include "Common/Error.h"
@@ -91,8 +91,8 @@ bool MinibatchPipe<ElemType>::Next(HostMinibatch<ElemType>& minibatch)
 {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
-    // The caller's buffers are filled in place, or are those that are filled next: two sets of them stay in the cache
-    // longer than three.
+    // Fills the caller's buffers in place, or exchanges them for the buffers to be filled next: two sets of buffers
+    // stay in the cache longer than three.
     std::swap(minibatch.streams, m_slot.streams);
     const bool made = m_ahead ? m_prefetcher.Next(m_slot) : m_fill(m_slot);
     std::swap(minibatch.streams, m_slot.streams);

@@ -1,5 +1,6 @@
-// How a reader's minibatches reach the caller: made in a thread ahead of time or on the spot, timed, with their text
-// for the log. Buffers and layouts go round, so that a steady state allocates nothing.
+// Delivers a reader's minibatches: prefetched in a thread or filled on request, timed, with their text for the log.
+// Buffers and layouts are reused, so that a steady state allocates nothing. Also the parts of the data that belong to
+// an epoch and to a worker.
 #pragma once
 
 #include "Common/Error.h"
@@ -26,7 +27,7 @@ inline bool IsWholeDataSet(const EpochRequest& request)
     return request.epochSize == 0 || request.epochSize >= c_wholeDataSet;
 }
 
-// The positions of the epoch where each has epochSize of them. unit: what is counted, for the message.
+// Returns the positions of the epoch if every epoch has epochSize of them. unit: the counted item, for the message.
 inline PlaceRange PositionsOfEpoch(const EpochRequest& request, size_t epochSize, const char* unit = "sample")
 {
     if (epochSize > c_wholeDataSet / (request.epoch + 1))
@@ -35,7 +36,7 @@ inline PlaceRange PositionsOfEpoch(const EpochRequest& request, size_t epochSize
     return {request.epoch * epochSize, (request.epoch + 1) * epochSize};
 }
 
-// This worker's of the `count` that a minibatch has.
+// Returns this worker's share of the `count` columns or sequences of a minibatch.
 inline PlaceRange ShareOfWorker(const EpochRequest& request, size_t count)
 {
     return {count * request.rank / request.workers, count * (request.rank + 1) / request.workers};
@@ -43,18 +44,18 @@ inline PlaceRange ShareOfWorker(const EpochRequest& request, size_t count)
 
 class Log;
 
-// Which streams the epoch's inputs ask for, by stream; no names: all of them. Fails (Config) when none fits.
+// Returns, by stream, whether the epoch's inputs want it; no names: all streams. Fails (Config) if no name fits.
 std::vector<bool> ChooseStreams(const std::string& readerName, const std::vector<StreamInfo>& streams,
                                 const std::vector<std::string>& wanted);
 
-// Fails (Config) for more columns than a minibatch can count. what: "images".
+// Fails (Config) if a minibatch cannot count so many columns. what: "images".
 void RequireColumns(size_t columns, const char* what);
 
-// The batch of one 1 in each of its columns; only the row indices are left to fill.
+// Sets each column to a single 1; the caller fills the row indices.
 template <class ElemType>
 void PrepareOneHot(StreamBatch<ElemType>& batch);
 
-// Of their buffers, as they have grown.
+// Returns the capacity of the buffers.
 template <class ElemType>
 size_t BytesOf(const std::vector<StreamBatch<ElemType>>& streams)
 {
@@ -65,8 +66,7 @@ size_t BytesOf(const std::vector<StreamBatch<ElemType>>& streams)
     return bytes;
 }
 
-// A minibatch in the making. The layouts belong to the slot, one place a stream; streams of one axis refer to one of
-// them.
+// A minibatch that is being filled. The slot owns one layout per stream; streams of one time axis share one of them.
 template <class ElemType>
 struct MinibatchSlot
 {
@@ -76,9 +76,9 @@ struct MinibatchSlot
     std::vector<LatticePtr> lattices;
     std::string log;
 
-    // Gives the slot that many streams, each with a layout object.
+    // Gives the slot streamCount streams, each with a layout.
     void Prepare(size_t streamCount);
-    // A stream that nobody wants.
+    // Empties the batch of a stream that nobody wants.
     void Clear(size_t stream);
 };
 
@@ -86,14 +86,14 @@ template <class ElemType>
 class MinibatchPipe
 {
 public:
-    using Fill = std::function<bool(MinibatchSlot<ElemType>&)>; // false: that was all
+    using Fill = std::function<bool(MinibatchSlot<ElemType>&)>; // false: end of the epoch
 
     explicit MinibatchPipe(Log& log)
         : m_log(log), m_prefetcher([](const MinibatchSlot<ElemType>& slot) { return BytesOf(slot.streams); })
     {
     }
 
-    // ahead: fill runs in a thread; what it uses belongs to the thread until Stop returns.
+    // ahead: fill runs in a thread, and everything that it uses belongs to the thread until Stop returns.
     void Start(Fill fill, bool ahead);
     void Stop();
     bool Next(HostMinibatch<ElemType>& minibatch);

@@ -72,7 +72,7 @@ const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, doub
     uint64_t fraction = first * uint64_t(c_powersOfTen[count]) + ValueOf(digits, count);
     size_t used = c_group + count;
     at += count;
-    // 18 digits behind the leading zeros are more than a double can hold.
+    // A double holds fewer than 18 significant digits.
     constexpr uint64_t c_enough = 100000000000000000;
     for (; IsDigit(*at) && fraction < c_enough; ++at, ++used)
         fraction = fraction * 10 + uint64_t(*at - '0');
@@ -86,7 +86,7 @@ const char* NumberParser::ParseLongFraction(const char* at, uint64_t first, doub
 
 void NumberParser::ParseToNearest(const char* begin, const char* end, double& value) const
 {
-    std::string text; // with the point that the library knows
+    std::string text; // with '.' as the decimal point, for std::from_chars
     if (m_decimalPoint != '.')
     {
         text.assign(begin, end);
@@ -105,7 +105,7 @@ const char* NumberParser::ParseExponent(const char* at, double& value) const
     const bool negative = *digit == '-';
     digit += negative || *digit == '+';
     if (!IsDigit(*digit))
-        return at; // "1e" is no number: what follows the digits is no separator
+        return at; // "1e" is no number: 'e' is no separator
     constexpr int c_far = 100000;
     int exponent = 0;
     for (; IsDigit(*digit); ++digit)
@@ -113,7 +113,7 @@ const char* NumberParser::ParseExponent(const char* at, double& value) const
     if (negative)
         exponent = -exponent;
     const bool inTable = size_t(std::abs(exponent)) <= c_exponentTable;
-    if (value != 0) // 0e999 is 0 and not nan
+    if (value != 0) // 0e999 is 0 and not NaN
         value *= inTable ? m_exponents[size_t(exponent + int(c_exponentTable))] : std::pow(10.0, double(exponent));
     return digit;
 }

@@ -1,6 +1,6 @@
-// Parses decimal numbers as the text readers define them: integer part + fraction digits / 10^k in double, times
-// pow(10, exponent); those with more digits than that takes, to the nearest double. Eight digits at a time: one pass
-// finds how many there are, three multiplications give their value.
+// Parses decimal numbers the way the text readers define them: integer part + fraction digits / 10^k in double, times
+// pow(10, exponent). Numbers with more digits than that can take become the nearest double. Handles eight digits at a
+// time: one pass counts them, three multiplications compute their value.
 #pragma once
 
 #include "Common/Characters.h"
@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "digits are taken from
 class NumberParser
 {
 public:
-    // The text behind a number must be readable for that many bytes: digits are loaded a word at a time.
+    // Readable bytes that must follow the text of a number: digits are loaded a word at a time.
     static constexpr size_t c_readAhead = 16;
 
     // terminators: the characters that may follow a number.
@@ -28,8 +28,8 @@ public:
 
     bool IsTerminator(char c) const { return m_isTerminator[uint8_t(c)]; }
 
-    // Reads the number that begins at `at` and returns the position of the terminator behind it; null if the text up to
-    // the next terminator is no number. Takes "-1.5e-3", ".5", "5.", "+2"; not nan and inf (ParseWord).
+    // Parses the number at `at` and returns the position of the terminator after it; null if the text up to the next
+    // terminator is no number. Accepts "-1.5e-3", ".5", "5.", "+2"; not nan and inf (ParseWord).
     const char* Parse(const char* at, double& value) const
     {
         const bool negative = *at == '-';
@@ -76,8 +76,8 @@ public:
         return ParseAnyForm(digit, negative, value);
     }
 
-    // Takes "0 1 0 0 " at once, four numbers of one digit with a blank behind each: images and one-hot columns are full
-    // of them. False if the next eight characters are something else.
+    // Parses "0 1 0 0 ", four numbers of one digit, at once: images and one-hot columns consist of them. Returns false
+    // if the next eight characters have another form.
     template <class T>
     static bool ParseFourDigits(const char* at, T* values)
     {
@@ -94,7 +94,8 @@ public:
     }
     static constexpr size_t c_fourDigitsLength = 8;
 
-    // A whole token: nan, inf, infinity, 1#INF, 1.#INF, 1#IND, 1.#IND, 1.#QNAN with or without a sign, in any case.
+    // Parses a whole token: nan, inf, infinity, 1#INF, 1.#INF, 1#IND, 1.#IND, 1.#QNAN, in any case, with or without a
+    // sign.
     static bool ParseWord(std::string_view token, double& value);
 
 private:
@@ -108,7 +109,7 @@ private:
         return std::bit_cast<double>(std::bit_cast<uint64_t>(value) ^ (uint64_t(negative) << 63));
     }
 
-    // Loads eight bytes with '0' taken off and counts the digits they begin with.
+    // Loads eight bytes, subtracts '0' from each, and returns the number of leading digits.
     static size_t LoadDigits(const char* at, uint64_t& digits)
     {
         std::memcpy(&digits, at, sizeof digits);
@@ -117,22 +118,22 @@ private:
         return others == 0 ? c_group : size_t(std::countr_zero(others)) / 8;
     }
 
-    // The number that the first `count` of the eight digits make.
+    // Returns the number that the first `count` of eight digits form.
     static uint64_t ValueOf(uint64_t digits, size_t count)
     {
-        digits = count == 0 ? 0 : digits << (8 * (c_group - count)); // leading zeros for those that are missing
+        digits = count == 0 ? 0 : digits << (8 * (c_group - count)); // puts leading zeros in place of missing digits
         digits = digits * 10 + (digits >> 8);
         return ((digits & 0x000000FF000000FFu) * 0x000F424000000064u +
                 ((digits >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u) >>
                32;
     }
 
-    // The whole grammar, behind the sign.
+    // Parses the whole grammar after the sign.
     const char* ParseAnyForm(const char* at, bool negative, double& value) const;
-    // isExact: false once a digit is passed over.
+    // isExact: becomes false if a digit is dropped.
     static const char* ParseManyDigits(const char* at, double& value, bool& isExact);
     static const char* ParseLongFraction(const char* at, uint64_t first, double& value, bool& isExact);
-    // The number [begin, end) is known to be one; value stays where it is out of a double's range.
+    // Sets value to the double nearest to the number [begin, end). Leaves value alone if it is out of range.
     void ParseToNearest(const char* begin, const char* end, double& value) const;
     const char* ParseExponent(const char* at, double& value) const;
 

@@ -1,4 +1,4 @@
-// What writers share: which of a command's outputs is meant, and its columns sequence by sequence.
+// Helpers of writers: finding an output by name, and visiting its columns sequence by sequence.
 #pragma once
 
 #include "Common/Text.h"
@@ -12,7 +12,7 @@
 namespace cntk
 {
 
-// What belongs to the output of that name in any case: its values, its rows. Null if the command does not write it.
+// Finds the entry (values or rows) of an output by its name in any case. Null if the command does not write it.
 template <class Value>
 const Value* FindOutput(const std::map<std::string, Value>& outputs, const std::string& name)
 {
@@ -24,8 +24,8 @@ const Value* FindOutput(const std::map<std::string, Value>& outputs, const std::
     return nullptr;
 }
 
-// Calls column(index) for each column that is no gap, one sequence after the other, and endSequence() behind each of
-// them. The frames of a minibatch without sequences count as one.
+// Calls column(index) for each column that is no gap, sequence by sequence, and endSequence() after each sequence. The
+// frames of a minibatch without sequences count as one sequence.
 template <class ElemType, class Column, class EndSequence>
 void ForEachColumnOfSequences(const StreamBatch<ElemType>& batch, const Column& column, const EndSequence& endSequence)
 {

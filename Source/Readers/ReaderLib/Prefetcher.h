@@ -1,8 +1,8 @@
-// One thread that makes the next items while the last one is used. Items are swapped, so their buffers go round and
-// nothing is allocated once they have grown. Large items wait one at a time, since they are what memory is spent on; of
-// small ones several, since waking a thread costs more than making them: it looks by itself when half of them should be
-// taken, as the last ones were, and is woken only where that is too late. An exception in the thread is rethrown in
-// Next, after the items made before it.
+// A thread that fills the next items while the caller uses the last one. Items are swapped, so that their buffers are
+// reused and nothing is allocated once they have grown. Of large items, which dominate the memory, one waits. Of small
+// items several wait, because waking a thread costs more than filling them. Then the thread sleeps until, at the recent
+// pace, half of the items should be taken; Next wakes it only if that is too late. Next rethrows an exception of the
+// thread after the items filled before it.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,11 @@ template <class Item>
 class Prefetcher
 {
 public:
-    static constexpr size_t c_mostItems = 8;               // that wait
-    static constexpr size_t c_mostBytes = size_t(1) << 20; // of them together, where there is more than one
+    static constexpr size_t c_mostItems = 8; // waiting
+    static constexpr size_t c_mostBytes = size_t(1) << 20; // of the waiting items together, if there are several
     using Bytes = size_t (*)(const Item&);
 
-    // bytes: of an item's buffers, grown as they are; null: one item waits, whatever its size.
+    // bytes: returns the capacity of an item's buffers. Null: one item waits, whatever its size.
     explicit Prefetcher(Bytes bytes = nullptr) : m_bytes(bytes) { m_spare.reserve(c_mostItems); }
     ~Prefetcher()
     {
@@ -45,8 +45,8 @@ public:
     Prefetcher(const Prefetcher&) = delete;
     Prefetcher& operator=(const Prefetcher&) = delete;
 
-    // From now on the thread calls fill (false: that was all) as long as there is room. What it uses belongs to the
-    // thread until Stop returns.
+    // The thread calls fill (false: the end) as long as there is room. Everything that fill uses belongs to the thread
+    // until Stop returns.
     void Start(std::function<bool(Item&)> fill)
     {
         Stop();
@@ -57,7 +57,7 @@ public:
             m_rests = false;
             m_ended = false;
             m_largest = 0;
-            m_room = 1; // until an item has been seen
+            m_room = 1; // until the size of an item is known
             m_pace = {};
             m_fullAt = {};
         }
@@ -66,7 +66,7 @@ public:
         m_changed.notify_all();
     }
 
-    // Waits until the thread is idle and forgets the items not taken.
+    // Waits until the thread is idle and drops the items not taken.
     void Stop()
     {
         std::unique_lock lock(m_mutex);
@@ -90,7 +90,7 @@ public:
         }
         std::swap(item, m_items[m_first]);
         TakeFirst();
-        // Not for each item that is taken: it makes several when it is woken.
+        // Does not wake the thread for each item: a woken thread fills several.
         const bool wakes = m_rests && m_ready <= (m_naps ? m_room / 4 : m_room / 2);
         m_rests = m_rests && !wakes;
         lock.unlock();
@@ -100,7 +100,7 @@ public:
     }
 
 private:
-    // What waits first has been swapped or is forgotten: its buffers are to be filled again.
+    // Moves the first waiting item to the spare ones, whose buffers are filled again.
     void TakeFirst()
     {
         m_spare.push_back(std::move(m_items[m_first]));
@@ -110,8 +110,8 @@ private:
         ++m_taken;
     }
 
-    // As many items as may be under way are made at once, and then take turns: when the last buffer has grown does not
-    // depend on who was faster.
+    // Returns a spare item, or a new one until as many items exist as may be in use. Items then take turns, so that the
+    // growth of buffers does not depend on which thread is faster.
     Item ToBeFilled()
     {
         for (; m_largest > 0 && m_made > m_room && !m_spare.empty(); --m_made) // items have become larger
@@ -139,7 +139,7 @@ private:
             MeasurePace();
     }
 
-    // From one time that there was no more room to the next.
+    // Measures the time per taken item between two moments without room.
     void MeasurePace()
     {
         const Clock::time_point now = Clock::now();
@@ -149,12 +149,12 @@ private:
         m_takenAtFull = m_taken;
     }
 
-    // Until there is something to be made.
+    // Waits until an item may be filled.
     void Rest(std::unique_lock<std::mutex>& lock)
     {
         const auto goesOn = [this] { return m_quit || (m_running && !m_ended && !m_rests); };
         size_t before = SIZE_MAX;
-        // If nobody takes anything, it is not known how long that lasts.
+        // If no item was taken during a nap, the next wait has no time limit.
         while (m_pace > Clock::duration{} && !goesOn() && m_running && !m_ended && m_taken != before)
         {
             before = m_taken;
@@ -181,7 +181,7 @@ private:
             std::exception_ptr error;
             try
             {
-                made = m_fill(item); // nobody else touches it until it is ready
+                made = m_fill(item); // only this thread uses the item until it is added
             }
             catch (...)
             {
@@ -206,23 +206,23 @@ private:
     std::thread m_thread;
     std::function<bool(Item&)> m_fill;
     Bytes m_bytes;
-    std::array<Item, c_mostItems> m_items{}; // those that wait, in a ring
+    std::array<Item, c_mostItems> m_items{}; // waiting items, a ring buffer
     size_t m_first = 0;
     size_t m_ready = 0;
-    std::vector<Item> m_spare; // to be filled
-    size_t m_made = 0;         // items there are, but for the caller's
+    std::vector<Item> m_spare; // items to be filled
+    size_t m_made = 0; // items that exist, without the caller's
     size_t m_largest = 0;
-    size_t m_room = 1;    // for items that wait
-    bool m_rests = false; // until some of them are taken
-    bool m_naps = false;  // and wakes by itself
-    size_t m_taken = 0;   // items so far
-    // Time from one item that is taken to the next; 0: not known. When there was no room the last time.
+    size_t m_room = 1; // for waiting items
+    bool m_rests = false; // until enough items are taken
+    bool m_naps = false; // rests, but wakes by itself
+    size_t m_taken = 0; // items so far
+    // Time between two taken items; 0: unknown. The time when there was last no room.
     Clock::duration m_pace{};
     Clock::time_point m_fullAt{};
     size_t m_takenAtFull = 0;
     bool m_running = false;
     bool m_busy = false;
-    bool m_ended = false; // fill has said so or failed
+    bool m_ended = false; // fill has returned false or thrown
     bool m_quit = false;
     std::exception_ptr m_error;
 };

@@ -1,4 +1,4 @@
-// Reading of option types that several readers share.
+// Reading of shared option types.
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include "Common/Error.h"
@@ -47,7 +47,7 @@ const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const
 
 bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const char*> keys)
 {
-    const std::optional<ConfigValue> section = block.FindHere("sectionType"); // known, whatever else there is
+    const std::optional<ConfigValue> section = block.FindHere("sectionType"); // marks the key as known
     return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return block.ExistsHere(key); }) ||
            (section && EqualsIgnoreCase(section->Text(), "labels"));
 }

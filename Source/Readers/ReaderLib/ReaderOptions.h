@@ -1,4 +1,4 @@
-// Option types that several readers share.
+// Options and option types that several readers share.
 #pragma once
 
 #include "Common/Config/Options.h"
@@ -13,7 +13,7 @@
 namespace cntk
 {
 
-// The options of the reader's block. Where nobody says traceLevel, that of the program.
+// Reads the options of the reader's block. The default of traceLevel is the program's traceLevel.
 template <class S>
 S ReadReaderOptions(const ReaderContext& context)
 {
@@ -23,7 +23,7 @@ S ReadReaderOptions(const ReaderContext& context)
     return options;
 }
 
-// The row of minibatchMode, of readers whose minibatches RecordWalk makes.
+// The option minibatchMode of readers that use RecordWalk.
 template <class S>
 Option<S> MinibatchMode(bool S::*isFull)
 {
@@ -49,14 +49,14 @@ struct OptionType<RandomizeWindow>
     static std::string Print(const RandomizeWindow& value);
 };
 
-// The number that randomize gives, in these units; auto: RandomizeWindow::c_auto, none: 0.
+// Returns the number of `unit` that randomize gives; auto: RandomizeWindow::c_auto, none: 0.
 size_t ReadRandomizeRange(const ConfigValue& value, const char* unit);
 
-// Whether a block of the reader's is one of labels: it has one of the keys, or says so by sectionType=labels.
+// True if a block of the reader describes labels: it has one of the keys, or sectionType=labels.
 bool IsLabelBlock(const ConfigParameters& block, std::initializer_list<const char*> keys);
 
-// The sub-blocks of a reader that describe features and labels, each in alphabetical order: a block of labels has
-// labelMappingFile, labelDim, labelType or sectionType=labels; one of features has dim.
+// The sub-blocks of a reader, each list in alphabetical order. A label block has labelMappingFile, labelDim, labelType
+// or sectionType=labels; a feature block has dim.
 struct StreamBlocks
 {
     std::vector<std::string> features;
@@ -64,7 +64,7 @@ struct StreamBlocks
 };
 StreamBlocks FindStreamBlocks(const ConfigParameters& reader);
 
-// Runs body, which reads a file; its errors get the position of the file's name in the config.
+// Runs body, which reads a file. Errors get the position of the file's name in the config.
 template <class Body>
 auto WithPosition(const SourcePos& where, Body&& body) -> decltype(body())
 {
@@ -78,14 +78,14 @@ auto WithPosition(const SourcePos& where, Body&& body) -> decltype(body())
     }
 }
 
-// The block of one of the nodes that a writer's outputNodeNames lists.
+// Returns the writer's block for a node of outputNodeNames.
 const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const std::string& node);
 
-// "dim=2 at exp.cntk:15:16", where the value in force was written.
+// Returns "dim=2 at exp.cntk:15:16", the setting with the place where it was written.
 std::string SettingText(const ConfigParameters& block, const char* key, size_t number);
 
-// Adds the values of the options that are marked as files which the reader surely opens, and then fails as the reader
-// would where an option has a wrong value (FindInputFilesFunction).
+// Adds the values of the input file options (FindInputFilesFunction). Then reads all options, so that a wrong value
+// fails as it would in the reader.
 template <class S>
 void AddInputFiles(const ConfigParameters& block, std::vector<ConfigValue>& files)
 {
@@ -95,17 +95,17 @@ void AddInputFiles(const ConfigParameters& block, std::vector<ConfigValue>& file
                 files.push_back(std::move(*value));
     ReadOptions<S>(block);
 }
-// Of a reader whose files stand in its own block, or around it.
+// Does the same for the reader's own block, or the blocks around it.
 template <class S>
 void AddInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files)
 {
     AddInputFiles<S>(context.config, files);
 }
 
-// What the option's row says, with what its values are limited to: "Columns (a whole number >= 1)".
+// Returns the option's doc with its limits: "Columns (a whole number >= 1)".
 std::string DocWithLimits(const OptionInfo& option);
 
-// Adds the rows of an option struct to a plugin's description. block: "", "features", ...
+// Adds the options of a struct to a plugin's description. block: "", "features", ...
 template <class S>
 void AddOptions(PluginDescription& description, const char* block)
 {

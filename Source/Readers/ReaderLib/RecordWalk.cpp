@@ -1,4 +1,4 @@
-// Positions, blocks and slices.
+// Positions, shuffled blocks and the records of a minibatch.
 #include "Readers/ReaderLib/RecordWalk.h"
 
 #include "Common/Error.h"
@@ -34,7 +34,7 @@ void RecordWalk::Start(const EpochRequest& request)
     m_epochSize = IsWholeDataSet(request) ? m_counter.Extend(SIZE_MAX) : request.epochSize;
     if (TakesFull())
     {
-        RequireColumns(minibatchSize, "records"); // every one has this size, however few records there are
+        RequireColumns(minibatchSize, "records"); // every minibatch has this size, however few records there are
         m_epochSize = (m_epochSize + minibatchSize - 1) / minibatchSize * minibatchSize;
     }
     m_epochStart = PositionsOfEpoch(request, m_epochSize).begin;
@@ -98,7 +98,7 @@ bool RecordWalk::Next(std::vector<size_t>& records, std::string& log)
         count = LimitToSweep(count);
     RequireColumns(count, "records");
     const PlaceRange share = ShareOfWorker(m_request, count);
-    // All of the epoch's minibatches fit in what the largest needs; a huge minibatchSize just means all records.
+    // Reserves memory for the largest minibatch of the epoch. A huge minibatchSize means all records.
     records.reserve(std::max<size_t>(share.end - share.begin, std::min(m_request.minibatchSize, m_counter.Known())));
     for (size_t position = m_position + share.begin; position < m_position + share.end; ++position)
     {

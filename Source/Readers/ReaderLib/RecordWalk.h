@@ -1,6 +1,6 @@
-// Which records make up each minibatch of an epoch: sweeps over the data, epochs larger and smaller than them, the
-// shuffle, partial and full minibatches, the share of a worker. Positions count on from epoch to epoch; position p is
-// record p modulo the number of records.
+// Selects the records of each minibatch: epochs smaller and larger than the data, shuffling, partial and full
+// minibatches, the share of a worker. Positions continue from epoch to epoch; position p is record p modulo the number
+// of records.
 #pragma once
 
 #include "Common/Random.h"
@@ -18,8 +18,9 @@
 namespace cntk
 {
 
-// Makes `order` a permutation of 0..count-1 in which no element moves further than range/2. Returns the draws that were
-// refused because an element would have left its window. Random: GlibcRand; tests also take another library's.
+// Shuffles like CNTK v1.1: each position in turn swaps with one drawn from its window if both elements stay inside
+// their windows; five tries. Makes `order` a permutation of 0..count-1 in which no element moves further than range/2.
+// Returns the number of refused draws. Random: GlibcRand; tests also use another library's.
 template <class Random>
 size_t ShuffleWithinWindow(std::vector<uint32_t>& order, size_t count, size_t range, Random random)
 {
@@ -37,7 +38,7 @@ size_t ShuffleWithinWindow(std::vector<uint32_t>& order, size_t count, size_t ra
         for (int i = 0; i < c_tries; ++i)
         {
             const size_t r = random.Draw(begin, end);
-            const size_t going = order[t];  // to r
+            const size_t going = order[t]; // to r
             const size_t coming = order[r]; // to t
             if (r <= going + half && going < r + half && t <= coming + half && coming < t + half)
             {
@@ -50,15 +51,15 @@ size_t ShuffleWithinWindow(std::vector<uint32_t>& order, size_t count, size_t ra
     return refused;
 }
 
-// How many records there are; they may be found one after the other as they are asked for.
+// Counts the records. Records may be found one after another, as far as needed.
 class IRecordCounter
 {
 public:
     virtual ~IRecordCounter() = default;
-    // Finds records until there are `wanted` or the data end; returns how many are known.
+    // Finds records until `wanted` are known or the data end. Returns the number of known records.
     virtual size_t Extend(size_t wanted) = 0;
     virtual size_t Known() const = 0;
-    // All records are known.
+    // True if all records are known.
     virtual bool IsComplete() const = 0;
 };
 
@@ -66,9 +67,9 @@ struct RecordWalkOptions
 {
     static constexpr size_t c_autoRange = SIZE_MAX;
 
-    size_t range = c_autoRange; // records that are shuffled with each other; auto: the epoch; 0: none
-    // Minibatches run on across the end of the data; the epoch is a multiple of their size. Not where each record is
-    // to be taken once.
+    size_t range = c_autoRange; // number of records that are shuffled with each other; auto: the epoch; 0: none
+    // Minibatches continue across the end of the data, and the epoch is a multiple of their size. Ignored if the
+    // request takes each record once.
     bool fullMinibatches = false;
 };
 
@@ -80,8 +81,8 @@ public:
     // Counts all records if the epoch is the whole data set. minibatchSize must be positive.
     void Start(const EpochRequest& request);
 
-    // The records of the next minibatch, this worker's share of them (may be none); false at the end of the epoch. Text
-    // for the log, if there is any, is added to `log`.
+    // Sets this worker's records of the next minibatch, possibly none; false at the end of the epoch. Appends text to
+    // `log`.
     bool Next(std::vector<size_t>& records, std::string& log);
 
     size_t EpochSize() const { return m_epochSize; }
@@ -101,14 +102,14 @@ private:
     size_t m_epochStart = 0;
     size_t m_startRecord = 0;
     size_t m_position = 0; // of the next minibatch
-    size_t m_range = 0;    // 0: in the order of the data
+    size_t m_range = 0; // 0: in the order of the data
 
-    // The shuffled block that the epoch has come to: positions [begin, end).
+    // The current shuffled block: positions [begin, end).
     size_t m_blockBegin = 0;
     size_t m_blockEnd = 0;
     std::vector<uint32_t> m_order;
     SeedStream m_seeds;
-    size_t m_orderSeed = SIZE_MAX; // what the order was made of
+    size_t m_orderSeed = SIZE_MAX; // seed of m_order
     size_t m_orderRange = 0;
 };
 

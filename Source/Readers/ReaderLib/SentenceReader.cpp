@@ -1,4 +1,4 @@
-// Blocks of sentences, and the minibatches made of them.
+// Blocks of sentences, and their minibatches.
 #include "Readers/ReaderLib/SentenceReader.h"
 
 #include "Common/Error.h"

@@ -1,4 +1,4 @@
-// Sparse columns of binary files.
+// Reading sparse columns of binary files.
 #include "Readers/ReaderLib/SparseColumns.h"
 
 #include "Common/Text.h"

@@ -1,4 +1,4 @@
-// The sparse columns of binary files: an int32 count, that many values, that many int32 rows.
+// Sparse columns with ascending rows; and their form in binary files: an int32 count, the values, the int32 rows.
 #pragma once
 
 #include "Readers/ReaderLib/BinaryCursor.h"
@@ -17,7 +17,7 @@ template <class ElemType>
 class SparseColumnSorter
 {
 public:
-    // The last column, which begins at `first`, gets ascending rows; values of one row are added.
+    // Sorts the last column, which begins at `first`, by row. Adds values of the same row.
     void SortLast(std::vector<int32_t>& rowIndices, std::vector<ElemType>& values, size_t first)
     {
         const auto begin = rowIndices.begin() + ptrdiff_t(first);
@@ -28,7 +28,7 @@ public:
         m_pairs.clear();
         for (size_t i = first; i < values.size(); ++i)
             m_pairs.push_back({rowIndices[i], m_pairs.size(), values[i]});
-        // By place as well: sums do not depend on the library's way to sort, and std::stable_sort would allocate.
+        // The place breaks ties, so that sums do not depend on the library's sort; std::stable_sort would allocate.
         std::sort(m_pairs.begin(), m_pairs.end(),
                   [](const Entry& a, const Entry& b) { return a.row != b.row ? a.row < b.row : a.place < b.place; });
         size_t end = first;
@@ -56,7 +56,7 @@ private:
     std::vector<Entry> m_pairs;
 };
 
-// Fails (Data) unless the row indices from `first` on, which the cursor has just taken, are below `rows`.
+// Fails (Data) unless all row indices from `first` on, which the cursor has just read, are below `rows`.
 void CheckRowIndices(const BinaryCursor& cursor, const std::string& stream, size_t rows,
                      const std::vector<int32_t>& indices, size_t first);
 

@@ -12,7 +12,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_smallFileBytes = 1 << 20; // reading ahead does not pay
+constexpr size_t c_smallFileBytes = 1 << 20; // prefetching does not pay
 
 } // namespace
 

@@ -1,6 +1,6 @@
-// A reader of single records that hold any number of values in each sparse stream: everything but the format. A source
-// appends records to a minibatch's columns; this class walks them epoch by epoch, and reads ahead in a thread where the
-// file is not small.
+// A reader of single records whose sparse streams have any number of values. A record source appends records to the
+// columns of a minibatch. SparseRecordReader selects the records of each epoch, and prefetches minibatches unless the
+// file is small.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -17,15 +17,15 @@ namespace cntk
 
 class Log;
 
-// Records that can be read in any order; there must be one at least. Used by one thread at a time.
+// At least one record; records can be read in any order. Used by one thread at a time.
 template <class ElemType>
 class ISparseRecordSource : public IRecordCounter
 {
 public:
     virtual const std::vector<StreamInfo>& Streams() const = 0;
     virtual size_t FileBytes() const = 0;
-    // Appends the values of one known record to the batches of the streams that are wanted: rows * 1 values to a dense
-    // one, values with ascending rows to a sparse one.
+    // Appends the values of a known record to the batches of the wanted streams: `rows` values to a dense batch, values
+    // with ascending rows to a sparse one.
     virtual void Append(size_t record, const std::vector<bool>& wanted,
                         std::vector<StreamBatch<ElemType>>& batches) = 0;
 };
@@ -34,8 +34,8 @@ struct SparseRecordOptions
 {
     std::string readerName;
     RecordWalkOptions walk;
-    size_t minibatchSize = 0;  // 0: what the epoch asks for
-    size_t groupSize = 1;      // minibatches have a multiple of that many records
+    size_t minibatchSize = 0; // 0: the minibatch size of the epoch request
+    size_t groupSize = 1; // minibatches have a multiple of this number of records
     bool repeatsFirst = false; // each minibatch has the first records of the data
 };
 
@@ -63,7 +63,7 @@ private:
     RecordWalk m_walk;
     std::vector<bool> m_wanted; // by stream
     std::vector<size_t> m_records;
-    std::mutex m_sourceMutex; // the thread reads while the caller asks for the total
+    std::mutex m_sourceMutex; // the prefetch thread reads while the caller may ask for the total
     MinibatchPipe<ElemType> m_pipe;
 };
 

@@ -1,4 +1,4 @@
-// Whole large pages, so that none of them is shared with other memory.
+// Allocates whole large pages, which no other memory shares.
 #include "Readers/ReaderLib/VectorCopy.h"
 
 #include <new>
@@ -15,7 +15,7 @@ void* AllocateInLargePages(size_t bytes)
     bytes = (bytes + c_page - 1) / c_page * c_page;
     void* const memory = std::aligned_alloc(c_page, bytes);
     if (memory != nullptr)
-        madvise(memory, bytes, MADV_HUGEPAGE); // a wish
+        madvise(memory, bytes, MADV_HUGEPAGE); // a hint; the system may ignore it
     return memory;
 }
 

@@ -1,4 +1,5 @@
-// Copies of vectors that lie here and there in memory, column by column into a minibatch.
+// Copies scattered vectors into the columns of a minibatch, and allocates memory for them in large pages, which saves
+// most of the address look-ups of random access.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace cntk
 {
 
-// In large pages from some megabytes on, where the system has them; null where there is no memory. std::free gives it
-// back.
+// Allocates memory for std::free, in large pages from some megabytes on if the system has them. Null if there is no
+// memory.
 void* AllocateInLargePages(size_t bytes);
 
 struct FreeMemory
@@ -20,11 +21,11 @@ struct FreeMemory
     void operator()(void* memory) const { std::free(memory); }
 };
 
-// Elements that are not initialised. Throws std::bad_alloc.
+// Allocates uninitialised elements. Throws std::bad_alloc.
 template <class T>
 std::unique_ptr<T[], FreeMemory> MakeInLargePages(size_t count);
 
-// How many vectors ahead a source is best asked for.
+// Number of vectors to prefetch ahead of the copied one.
 constexpr size_t c_vectorsAhead = 3;
 
 template <class Source, class Target>
@@ -36,9 +37,9 @@ void CopyElements(const Source* source, size_t elements, Target* target)
         std::copy(source, source + elements, target);
 }
 
-// Line of the cache by line, with a line of `next`, a vector that is copied soon, asked for with each: so memory is
-// never waited for, nor asked for more lines than it has room for. Of lines of a known length the compiler makes vector
-// instructions, also where floats become doubles.
+// Copies one cache line at a time and prefetches the same line of `next`, a vector that is copied soon. So copying
+// neither waits for memory nor requests more lines than the processor can track. The fixed line length lets the
+// compiler use vector instructions, also from float to double.
 template <class Source, class Target>
 void CopyVector(const Source* source, size_t elements, Target* target, const Source* next)
 {

@@ -1,4 +1,4 @@
-// Reading of vocabularies, and what is said about malformed ones.
+// Reading vocabularies, and messages about malformed ones.
 #include "Readers/ReaderLib/Vocabulary.h"
 
 #include "Common/Counted.h"
@@ -60,7 +60,7 @@ Vocabulary Vocabulary::FromList(const std::string& path, BlankLine blank)
             blankLine = lines.LineNumber();
         if (word.empty())
             continue;
-        if (blankLine > 0 && blank == BlankLine::Mistake) // blank lines behind the last word do no harm
+        if (blankLine > 0 && blank == BlankLine::Mistake) // blank lines after the last word do no harm
             Fail(ErrorKind::Data, path, ":", blankLine, ": expected a word, found a blank line");
         if (blankLine > 0)
         {

@@ -1,5 +1,5 @@
-// Words and their ids, with counts and classes where the file has them: word lists (one a line), lists of words and
-// classes, and the four-column files of the writeWordAndClass action.
+// Words and their ids, with counts and classes if the file has them. Reads word lists (one word a line), lists of words
+// and classes, and the four-column files of the writeWordAndClass action.
 #pragma once
 
 #include "Readers/ReaderLib/LabelMap.h"
@@ -24,38 +24,39 @@ public:
         int32_t end = 0;
     };
 
-    // What a blank line in a list is.
+    // Meaning of a blank line in a list.
     enum class BlankLine
     {
         Mistake,
         EndOfList
     };
-    // One word a line, id = line from 0.
+    // Reads one word a line; its id is the line number from 0. Like the functions below, fails (Data) with file and
+    // line.
     static Vocabulary FromList(const std::string& path, BlankLine blank);
-    // "word class" a line.
+    // Reads "word class" a line.
     static Vocabulary FromClassList(const std::string& path);
-    // "id count word class" a line; ids 0, 1, ... in order. All fail (Data) with file and line.
+    // Reads "id count word class" a line; ids must be 0, 1, ... in order.
     static Vocabulary FromClassFile(const std::string& path);
 
-    // The first line behind the blank one that ended a list; 0: there is none.
+    // The first line after the blank line that ended a list; 0: there is none.
     size_t LineBehindList() const { return m_lineBehindList; }
     size_t Size() const { return m_words.Size(); }
     const std::string& Source() const { return m_source; }
     const std::vector<std::string>& Words() const { return m_words.Names(); }
     int32_t Find(std::string_view word) const { return m_words.Find(word); }
-    // For words of texts, which blanks separate: fails (Data), with the first line, where most lines of the list hold
-    // several words, none of which a text would have. remedy: what such a file is good for.
+    // For words of texts, which blanks separate: fails (Data) if most lines of the list hold several words, because no
+    // text can contain these. remedy: the use of such a file, for the message.
     void RequireSingleWords(const char* remedy) const;
-    // ", did you mean"-text for a word that is not there.
+    // Returns ", did you mean"-text for an unknown word.
     std::string Hint(std::string_view word) const;
 
-    // Empty where the file has none.
+    // Empty if the file has none.
     const std::vector<double>& Counts() const { return m_counts; }
     const std::vector<int32_t>& ClassIds() const { return m_classIds; }
     const std::vector<WordClass>& Classes() const { return m_classes; }
     const WordClass& ClassOf(int32_t word) const { return m_classes[size_t(m_classIds[size_t(word)])]; }
 
-    // The label of a class-based language model: word, class, first word of the class and one behind its last.
+    // The label of a class-based language model: word, class, first word of the class and the word after its last.
     static constexpr size_t c_classRows = 4;
     template <class ElemType>
     void PutClassLabel(int32_t word, ElemType* label) const

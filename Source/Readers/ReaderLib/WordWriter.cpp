@@ -1,4 +1,4 @@
-// Words of the largest values.
+// Writing the words of the largest values.
 #include "Readers/ReaderLib/WordWriter.h"
 
 #include "Common/Counted.h"
@@ -155,7 +155,7 @@ void WordWriter<ElemType>::Finish()
 {
     for (Output& output : m_outputs)
     {
-        Begin(output); // of no data the file is empty
+        Begin(output); // the file is empty if there are no data
         output.file->Stage();
     }
     for (const Output& output : m_outputs)

@@ -1,5 +1,5 @@
-// What the writers of word sequences share: for each column of a node the word with the largest value (or the n best),
-// one line a sequence, into a file per node and into the log.
+// Writer of word sequences: for each column of a node the word with the largest value (or the n best), one line a
+// sequence, into a file per node and into the log.
 #pragma once
 
 #include "Common/File.h"
@@ -35,7 +35,7 @@ private:
         Vocabulary words;
         size_t best = 1;
         std::string path;
-        std::unique_ptr<AtomicFile> file; // begun with the first minibatch
+        std::unique_ptr<AtomicFile> file; // opened with the first minibatch
     };
     static void Begin(Output& output);
 
@@ -49,7 +49,7 @@ private:
     std::vector<uint32_t> m_order;
 };
 
-// Options of the writer block and of a node's block, for help.
+// Describes the options of the writer block and of a node's block. tokenDoc: the doc of the option token.
 void DescribeWordWriterOptions(PluginDescription& description, const char* tokenDoc);
 
 } // namespace cntk

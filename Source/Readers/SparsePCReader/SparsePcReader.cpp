@@ -1,5 +1,5 @@
-// The records of the file. A record: for each feature block, in reverse alphabetical order, an int32 count, that many
-// values, that many int32 rows; one label value; the verification code as int32, if there is one.
+// The records of the file. A record: for each feature block, in reverse alphabetical order, an int32 count, the values,
+// the int32 rows; one label value; the verification code as int32, if there is one.
 #include "Readers/SparsePCReader/SparsePcReader.h"
 
 #include "Common/Log.h"
@@ -76,7 +76,7 @@ SparsePcSource<ElemType>::SparsePcSource(const SparsePcOptions& options, std::ve
     m_indexer.SetHint(hint);
     m_cursor.SetHint(hint);
     m_limit = options.maxReadData == 0 ? m_file.Size() : std::min(options.maxReadData, m_file.Size());
-    Extend(1); // the first record must be there and whole
+    Extend(1); // the first record must be complete
 }
 
 template <class ElemType>

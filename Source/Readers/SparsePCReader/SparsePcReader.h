@@ -1,4 +1,4 @@
-// SparsePCReader: records of sparse features and one label value from one binary file, in their order.
+// SparsePCReader: records of sparse features and one label value from one binary file, in the order of the file.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -51,7 +51,7 @@ template <class ElemType>
 class SparsePcSource final : public ISparseRecordSource<ElemType>
 {
 public:
-    // streams: the features as they stand in a record, then, if the network gets it, the label.
+    // streams: the features in the order of a record, then the label if the network has an input for it.
     SparsePcSource(const SparsePcOptions& options, std::vector<StreamInfo> streams, size_t features);
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
@@ -68,9 +68,9 @@ private:
     DataFile m_file;
     BinaryCursor m_indexer; // goes through the file once
     BinaryCursor m_cursor;
-    std::vector<size_t> m_offsets;  // of the records found so far
-    size_t m_end = 0;               // of the last of them
-    size_t m_limit = 0;             // records that begin at this byte or behind it are not read
+    std::vector<size_t> m_offsets; // of the known records
+    size_t m_end = 0; // end of the last known record
+    size_t m_limit = 0; // records that begin at this byte or later are not read
     std::vector<ElemType> m_values; // of a record that becomes dense
     std::vector<int32_t> m_rows;
 };

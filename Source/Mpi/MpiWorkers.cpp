@@ -1,4 +1,4 @@
-// Workers that speak with each other through MPI.
+// Workers that communicate through MPI.
 #include "Common/Error.h"
 #include "Common/Workers.h"
 
@@ -22,7 +22,7 @@ constexpr int c_tag = 1;
 class MpiWorkers final : public Workers
 {
 public:
-    // isFirst: it takes leave of MPI for all of the process.
+    // isFirst: this object finalizes MPI for the process.
     MpiWorkers(MPI_Comm comm, bool isFirst) : m_comm(comm), m_isFirst(isFirst)
     {
         MPI_Comm_rank(m_comm, &m_rank);
@@ -32,7 +32,7 @@ public:
         MPI_Comm_size(machine, &m_onThisMachine);
         MPI_Comm_free(&machine);
     }
-    // Where an error is on its way, the others are ended by Abort.
+    // Errors do not reach this point: Abort ends the other workers.
     ~MpiWorkers() override
     {
         if (m_isFirst)
@@ -63,7 +63,7 @@ public:
                 InPieces(
                     received[size_t(i)].size(), [&](size_t begin, int size)
                     { MPI_Irecv(received[size_t(i)].data() + begin, size, MPI_BYTE, i, c_tag, m_comm, NewRequest()); });
-        // Each begins with the one behind it, that they do not all press on the same one.
+        // Each worker begins with the next rank, so that the workers do not all send to the same one.
         for (int step = 1; step < m_count; ++step)
         {
             const int i = (m_rank + step) % m_count;
@@ -73,8 +73,8 @@ public:
         MPI_Waitall(int(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE);
     }
 
-    // It may be long, for the first one to write a model or to run a test alone: MPI's own barrier would keep a core
-    // busy.
+    // Waits without keeping a core busy, unlike MPI's barrier: the first worker may take long to write a model or to
+    // run a test.
     void Wait() override
     {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -93,8 +93,8 @@ public:
         int provided = 0;
         MPI_Query_thread(&provided);
         if (provided < MPI_THREAD_MULTIPLE)
-            Fail(ErrorKind::Device, "this MPI is not for several threads, which useBufferedAsyncGradientAggregation "
-                                    "needs; leave it out");
+            Fail(ErrorKind::Device, "this MPI does not support several threads, which "
+                                    "useBufferedAsyncGradientAggregation needs; leave that option out");
         MPI_Comm copy = MPI_COMM_NULL;
         MPI_Comm_dup(m_comm, &copy);
         return std::make_unique<MpiWorkers>(copy, false);
@@ -134,7 +134,7 @@ extern "C" __attribute__((visibility("default"))) Workers* CntkMeetWorkers(int i
 {
     if (interface != c_workersInterface)
     {
-        *problem = "it was built for another version of the program";
+        *problem = "the library was built for another version of the program";
         return nullptr;
     }
     int provided = 0;

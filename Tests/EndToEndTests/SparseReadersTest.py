@@ -210,8 +210,8 @@ class SparseReadersTest(EndToEndTest):
                  "y=[ labelDim=1 ]" % (WORDS, WORDS // 2)
         self.configure("wrong", reader)
         run = self.cntk("configFile=config.cntk", status=4)
-        self.assertRegex(run.stderr, r"'data.pc', record 0, byte \d+: expected .*, found .*; the file's values are taken "
-                                     r"for numbers of 4 bytes, as precision says")
+        self.assertRegex(run.stderr, r"'data.pc', record 0, byte \d+: expected .*, found .*; the values of the file are "
+                                     r"read as numbers of 4 bytes, according to precision")
         run = self.cntk("configFile=config.cntk", "precision=double", "Train=[reader=[A=[dim=41]]]", status=3)
         self.assertIn("input node 'A' of the network has dimension 40, but stream 'A' of the reader has dimension 41",
                       run.stderr)

@@ -73,7 +73,7 @@ BinaryHeader BinaryHeader::Read(const PiecewiseFile& file, size_t position)
     file.Read(position, raw.data(), raw.size());
     const auto magic = Take<uint16_t>(raw, 0);
     if (magic == c_unfinishedMagic)
-        Fail(ErrorKind::Data, "'", file.Path(), "' was not written to its end");
+        Fail(ErrorKind::Data, "'", file.Path(), "' is incomplete: its writer did not finish it");
     if (magic != (isFile ? c_fileMagic : c_sectionMagic))
         Fail(ErrorKind::Data, "'", file.Path(), "': expected the header of a ", isFile ? "binary data file" : "section",
              " at byte ", position, ", found the mark ", magic, " instead of ", isFile ? c_fileMagic : c_sectionMagic);

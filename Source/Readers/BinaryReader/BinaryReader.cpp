@@ -38,9 +38,9 @@ struct BinaryReaderOptions
             MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 2 shows progress marks"),
             Opt("windowSize", &S::windowSize, "").WithoutEffect(),
-            Opt("dim", &S::dim, "the sections say what they have").WithoutEffect().Here(),
+            Opt("dim", &S::dim, "the sections of the file decide").WithoutEffect().Here(),
             Opt("oneLinePerFile", &S::oneLinePerFile, "").WithoutEffect(),
-            Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
+            Opt("randomize", &S::randomize, "records come in the order of the file").WithoutEffect(),
         };
     }
 };
@@ -93,7 +93,7 @@ void BinarySource<ElemType>::AddInnerSections(const BinaryFile& file, size_t pos
     {
         if (inner <= position) // would read the same header again
             Fail(ErrorKind::Data, "'", file.content.Path(), "': the header at byte ", position,
-                 " has a section at byte ", inner, ", expected one behind it");
+                 " has a section at byte ", inner, ", expected a position after it");
         AddSection(file, size_t(inner), parent);
     }
 }
@@ -123,7 +123,7 @@ void BinarySource<ElemType>::AddSection(const BinaryFile& binary, size_t positio
     if (header.RecordBytes() == 0 || section.records > room / header.RecordBytes())
         Fail(ErrorKind::Data, "'", file.Path(), "': section '", header.description, "' has ",
              Counted(section.records, "record"), " of ", Counted(header.RecordBytes(), "byte"), ", but the file has ",
-             Counted(room, "byte"), " behind its header");
+             Counted(room, "byte"), " after its header");
     if (m_sections.empty())
         m_records = section.records;
     if (section.records != m_records)
@@ -139,7 +139,7 @@ void BinarySource<ElemType>::AddSection(const BinaryFile& binary, size_t positio
     for (const StreamInfo& other : m_streams)
     {
         if (EqualsIgnoreCase(other.name, stream.name))
-            Fail(ErrorKind::Data, stream.source, ": there is a section '", other.name, "' already");
+            Fail(ErrorKind::Data, stream.source, ": the file already has a section '", other.name, "'");
     }
     m_streams.push_back(std::move(stream));
     m_sections.push_back(section);

@@ -89,7 +89,7 @@ struct BinaryWriterOptions
     {
         using S = BinaryWriterOptions;
         return {
-            Opt("wfile", &S::wfile, "Required. The binary file that is written").Required(),
+            Opt("wfile", &S::wfile, "Required. The binary file to write").Required(),
             Opt("wsize", &S::wsize, "the file gets the size that it needs").WithoutEffect(),
             Opt("wrecords", &S::wrecords, "records are counted").WithoutEffect(),
             Opt("windowSize", &S::windowSize, "").WithoutEffect(),
@@ -127,20 +127,20 @@ struct BinarySectionOptions
                     {"stats", SectionKind::Stats},
                     {"labelMapping", SectionKind::LabelMapping},
                     {"categoryLabels", SectionKind::CategoryLabels}},
-                   "What the node's values are: data or labels. Of a block inside: stats, statistics of the data; "
-                   "labelMapping, the names of the labels; or categoryLabels, the labels once more as columns with a "
-                   "one in the row of the class, as which BinaryReader reads them in any case")
+                   "Kind of the node's values: data or labels. In an inner block: stats, statistics of the data; "
+                   "labelMapping, the names of the labels; or categoryLabels, the labels once more as columns with a 1 "
+                   "in the row of the class. BinaryReader does not need these columns")
                 .Here(),
             Choice("labelType", &S::isCategory, {{"category", true}, {"regression", false}},
                    "Labels. category: the row of the largest value; regression: the numbers")
                 .Here(),
             Opt("compute", &S::compute,
-                "Statistics: sum, count, mean, max, min, range, rootmeansquare, variance, stddev; all if it is absent")
+                "Statistics: sum, count, mean, max, min, range, rootmeansquare, variance, stddev; default: all")
                 .Here(),
             Opt("labelMappingFile", &S::labelMappingFile,
-                "Of a block with sectionType=labelMapping: file with one label a line, in the order of the rows"),
-            Opt("dim", &S::dim, "the node says how many rows there are").WithoutEffect().Here(),
-            Opt("labelDim", &S::labelDim, "the node says how many classes there are").WithoutEffect().Here(),
+                "In a block with sectionType=labelMapping: file with one label a line, in the order of the rows"),
+            Opt("dim", &S::dim, "the node decides the number of rows").WithoutEffect().Here(),
+            Opt("labelDim", &S::labelDim, "the node decides the number of classes").WithoutEffect().Here(),
             Opt("elementSize", &S::elementSize, "precision, or the kind of the section, decides")
                 .WithoutEffect()
                 .Here(),
@@ -186,7 +186,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
             AddInnerSection(section, block.RequireBlock(inner));
         section.data.reset(std::tmpfile());
         if (!section.data)
-            Fail(ErrorKind::Device, "no temporary file can be made for '", m_path, "': ", std::strerror(errno));
+            Fail(ErrorKind::Device, "cannot create a temporary file for '", m_path, "': ", std::strerror(errno));
         m_sections.push_back(std::move(section));
     }
     if (m_sections.empty() || m_sections.size() > BinaryHeader::c_mostSections)

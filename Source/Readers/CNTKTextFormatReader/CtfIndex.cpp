@@ -56,8 +56,8 @@ void CtfIndex::Scan(size_t begin, bool skipIds)
     enum class At
     {
         Line, // at its first character
-        Id, // within its id, which may continue in the next piece
-        Rest // after the id, up to the newline
+        Id,   // within its id, which may continue in the next piece
+        Rest  // after the id, up to the newline
     };
     At state = At::Line;
     size_t lineStart = begin;

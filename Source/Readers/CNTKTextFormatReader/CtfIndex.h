@@ -17,7 +17,7 @@ class CtfIndex
 public:
     struct Sequence
     {
-        uint32_t offset = 0; // of its text in its chunk
+        uint32_t offset = 0;  // of its text in its chunk
         uint32_t samples = 0; // number of its rows
     };
     // Consecutive sequences that are read and shuffled together.

@@ -59,30 +59,32 @@ OptionTable<CtfReaderOptions> CtfReaderOptions::Options()
     return {
         Opt("file", &S::file, "Required. The data file").Required().InputFile(),
         Opt("randomize", &S::randomize,
-            "Order of the sequences: shuffled (auto), as they stand (none), or shuffled within a window of that many "
-            "samples, in whole chunks"),
+            "Order of the sequences: shuffled (auto), in the order of the file (none), or shuffled within a window of "
+            "this number of samples, in whole chunks"),
         Opt("randomizationWindow", &S::randomizationWindow,
-            "The window in samples where randomize=true; default: all data"),
-        Opt("skipSequenceIds", &S::skipSequenceIds, "Every row is a sequence of its own, whatever id it has"),
-        Opt("frameMode", &S::frameMode, "The same as skipSequenceIds: single samples without order in time"),
-        Opt("maxErrors", &S::maxErrors, "Malformed samples that are dropped with a warning; one more ends the run"),
-        Opt("chunkSizeInBytes", &S::chunkSizeInBytes, "Text is read and shuffled in chunks of this size",
+            "The window in samples if randomize=true; default: all data"),
+        Opt("skipSequenceIds", &S::skipSequenceIds,
+            "Treat every row as a sequence of its own, and ignore sequence ids"),
+        Opt("frameMode", &S::frameMode, "Same as skipSequenceIds: single samples without order in time"),
+        Opt("maxErrors", &S::maxErrors,
+            "Number of malformed samples that are dropped with a warning; one more ends the run"),
+        Opt("chunkSizeInBytes", &S::chunkSizeInBytes, "Size of the chunks in which the text is read and shuffled",
             Range{1, double(UINT32_MAX)}),
         Opt("numChunksToCache", &S::numChunksToCache,
-            "Parsed data are kept in memory up to this many times chunkSizeInBytes; what is larger is parsed anew, "
-            "chunk by chunk, or sequence by sequence where the shuffle reaches further than that",
+            "Parsed data are kept in memory up to this many times chunkSizeInBytes. Larger data are parsed again in "
+            "each sweep, by chunks, or by sequences if the shuffle mixes more chunks than this",
             Range{1}),
         Opt("keepDataInMemory", &S::keepDataInMemory, "Keep all parsed data in memory, however large"),
-        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
+        Opt("prefetch", &S::prefetch, "Prefetch minibatches in a thread"),
         Opt("truncated", &S::truncated,
             "Truncated back-propagation through time: sequences are cut into pieces, recurrent state is carried over"),
         Opt("truncationLength", &S::truncationLength,
-            "Time steps of a piece; minibatchSize/truncationLength sequences stand side by side. 0: minibatchSize is "
-            "the length, nbruttsineachrecurrentiter the number of sequences"),
+            "Time steps of a piece; a minibatch has minibatchSize/truncationLength parallel sequences. 0: "
+            "minibatchSize is the length, and nbruttsineachrecurrentiter the number of parallel sequences"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
-            "Number of parallel sequences if truncated without truncationLength; not used otherwise", Range{1},
+            "Number of parallel sequences, if truncated=true without truncationLength; otherwise ignored", Range{1},
             {"nbruttineachrecurrentiter"}),
-        Opt("traceLevel", &S::traceLevel, "Amount of printing: 0 errors, 1 warnings, 2 what was found in the file"),
+        Opt("traceLevel", &S::traceLevel, "Amount of printing: 0 errors, 1 warnings, 2 a summary of the file"),
         Opt("verbosity", &S::verbosity, "").WithoutEffect(),
     };
 }
@@ -116,11 +118,11 @@ CtfConfig ReadCtfConfig(const ReaderContext& context)
     const std::vector<std::string> names = input == nullptr ? std::vector<std::string>{} : input->BlockNames();
     if (const std::vector<std::string> blocks = config.BlockNames(); input == nullptr && !blocks.empty())
         FailAt(config.FindBlock(blocks[0])->Where(), ErrorKind::Config, "the blocks of streams, here ",
-               Join(blocks, ", "), ", stand in a block of their own; expected input=[ ", blocks[0], "=[ ... ] ... ]");
+               Join(blocks, ", "), ", must stand inside a block input; expected input=[ ", blocks[0], "=[ ... ] ... ]");
     if (names.empty())
         FailAt(input == nullptr ? config.Where() : input->Where(), ErrorKind::Config,
-               "the reader has no streams; it needs a block for each such as input=[features=[dim=2; format=dense] "
-               "labels=[dim=3; format=sparse]], named as the network's inputs");
+               "the reader has no streams; it needs a block for each stream, such as input=[features=[dim=2; "
+               "format=dense] labels=[dim=3; format=sparse]], named as the network's inputs");
     for (const std::string& name : names)
     {
         ctf.streams.push_back(ReadStream(*input, name, options.file));

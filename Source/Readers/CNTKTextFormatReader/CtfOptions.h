@@ -43,7 +43,7 @@ struct CtfReaderOptions
 // One stream: a block of input=[...].
 struct CtfStream
 {
-    std::string name; // of the input node
+    std::string name;  // of the input node
     std::string alias; // in the file
     size_t dim = 0;
     bool sparse = false;

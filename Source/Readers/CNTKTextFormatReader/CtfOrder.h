@@ -48,7 +48,7 @@ private:
 
     size_t m_sweep = SIZE_MAX;
     size_t m_position = 0; // sequences of the sweep taken so far
-    size_t m_samples = 0; // samples taken so far, counted over all sweeps
+    size_t m_samples = 0;  // samples taken so far, counted over all sweeps
     std::vector<uint32_t> m_order;
     std::vector<uint32_t> m_chunkRank; // place of a chunk in the shuffled order
     std::vector<uint32_t> m_chunkOrder;

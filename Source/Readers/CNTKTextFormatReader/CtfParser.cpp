@@ -166,7 +166,7 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
         ++at;
     if (at == name)
     {
-        Tell(at, Concat("expected the name of a stream behind '|', found ", IsBlank(*at) ? "a blank" : TokenAt(at)));
+        Tell(at, Concat("expected the name of a stream after '|', found ", IsBlank(*at) ? "a blank" : TokenAt(at)));
         return SkipToSample(at);
     }
     const size_t index = FindStream({name, size_t(at - name)});
@@ -286,7 +286,7 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
         if (end == nullptr)
         {
             Tell(at + 1,
-                 Concat("expected a number of sparse stream '", stream.alias, "' behind ':', found ", TokenAt(at + 1)));
+                 Concat("expected a number of sparse stream '", stream.alias, "' after ':', found ", TokenAt(at + 1)));
             return nullptr;
         }
         if (!std::isfinite(ElemType(value)))

@@ -22,9 +22,9 @@ struct CtfData
 {
     struct Stream
     {
-        std::vector<ElemType> values; // dense: dim a sample; sparse: non-zero values
-        std::vector<int32_t> rowIndices; // sparse: of each value, ascending within a sample
-        std::vector<size_t> sampleStarts; // sparse: offsets into values, one more than samples
+        std::vector<ElemType> values;       // dense: dim a sample; sparse: non-zero values
+        std::vector<int32_t> rowIndices;    // sparse: of each value, ascending within a sample
+        std::vector<size_t> sampleStarts;   // sparse: offsets into values, one more than samples
         std::vector<size_t> sequenceStarts; // by sequence: its first sample; one more at the end
 
         size_t SamplesOf(size_t sequence) const { return sequenceStarts[sequence + 1] - sequenceStarts[sequence]; }
@@ -85,7 +85,7 @@ private:
     CtfFindingReceiver m_receiver;
     NumberParser m_numbers;
     std::vector<bool> m_wanted;
-    size_t m_nextStream = 0; // the expected stream of the next name
+    size_t m_nextStream = 0;       // the expected stream of the next name
     std::vector<size_t> m_samples; // of the current sequence, by stream
     SparseColumnSorter<ElemType> m_sorter;
 

@@ -9,7 +9,6 @@ extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& descr
 {
     description.name = "CNTKTextFormatReader";
     description.doc = "Text with dense and sparse streams of sequences: |name value value or |name index:value. The "
-                      "blocks of streams "
-                      "stand in input=[ ... ].";
+                      "blocks of the streams are inside input=[ ... ].";
     cntk::DescribeCtfOptions(description);
 }

@@ -189,8 +189,8 @@ bool CtfReader<ElemType>::FillTruncated(Slot& slot)
         m_pieces.back().row > m_pieces.front().row && std::any_of(m_rows.begin(), m_rows.end(), isCut);
     if (m_config.forWriting && hasPiecesBetween && !std::exchange(m_hasWarnedOfPieces, true))
         slot.log += Concat("WARNING: ", c_readerName, ": with truncated=true and ", m_rows.size(),
-                           " sequences side by side pieces of one stand between those of others in what is written; "
-                           "truncated=false has whole sequences, one after the other\n");
+                           "parallel sequences, pieces of sequences alternate in the output; truncated=false writes "
+                           "whole sequences, one after another\n");
     const size_t first = size_t(std::find(m_wanted.begin(), m_wanted.end(), true) - m_wanted.begin());
     MBLayout& layout = *slot.layouts[first];
     layout.Init(m_rows.size(), timeSteps);

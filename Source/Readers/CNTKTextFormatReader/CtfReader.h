@@ -70,7 +70,7 @@ private:
     CtfOrder m_order;
     std::vector<StreamInfo> m_streams;
     std::vector<bool> m_wanted;
-    size_t m_timeSteps = 0; // of a truncated minibatch
+    size_t m_timeSteps = 0;           // of a truncated minibatch
     bool m_hasWarnedOfPieces = false; // pieces of sequences alternate in the output
 
     // The parts of a minibatch; members only to reuse their memory.

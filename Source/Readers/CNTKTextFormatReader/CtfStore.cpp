@@ -115,7 +115,7 @@ void CtfStore<ElemType>::ParseOne(const CtfIndex::Chunk& chunk, uint32_t sequenc
     Fail(ErrorKind::Data, m_index.File().Path(), ":", m_index.LineOf(offset), ": ",
          m_index.HasIds() ? Concat("sequence ", id) : std::string("the row"), " has no sample of stream '",
          stream.alias, "', expected one at least", DidYouMean(stream.alias, UnknownNames(text, m_config.streams)),
-         m_leftOut.empty() ? "" : "; malformed samples were left out: " + Join(m_leftOut, "; "));
+         m_leftOut.empty() ? "" : "; malformed samples were dropped: " + Join(m_leftOut, "; "));
 }
 
 template <class ElemType>
@@ -182,7 +182,7 @@ auto CtfStore<ElemType>::Get(const CtfOrder::Pick& pick, std::shared_ptr<CtfData
 template <class ElemType>
 void CtfStore<ElemType>::Receive(const CtfFinding& finding)
 {
-    if (!finding.isError && !m_told.insert(finding.message).second)
+    if (!finding.isError && !m_reported.insert(finding.message).second)
         return;
     const std::string text =
         Concat(m_index.File().Path(), ":", m_index.LineOf(finding.offset), ":", finding.column, ": ", finding.message);

@@ -67,7 +67,7 @@ private:
     std::vector<char> m_text;
 
     std::unordered_set<size_t> m_errors; // offsets: a sample that is parsed again is counted once
-    std::set<std::string> m_told;
+    std::set<std::string> m_reported;
     std::vector<std::string> m_leftOut; // malformed samples of the current sequence
     std::string m_logText;
 };

@@ -25,8 +25,8 @@ struct DssmOptions
         using S = DssmOptions;
         return {
             Opt("randomize", &S::randomize,
-                "Order of the pairs: shuffled over the epoch (auto), as they stand (none), or shuffled in blocks of "
-                "that many"),
+                "Order of the pairs: shuffled over the epoch (auto), in the order of the file (none), or shuffled in "
+                "blocks of this number of pairs"),
             MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the files"),
         };
@@ -66,10 +66,11 @@ struct DssmLabelOptions
     {
         using S = DssmLabelOptions;
         return {
-            Opt("labelDim", &S::labelDim, "Rows of the label: 1 in the first, 0 in the others; 0: as the node has",
+            Opt("labelDim", &S::labelDim,
+                "Rows of the label, with a 1 in the first row; 0: as many as the input node has",
                 Range{0, double(INT32_MAX)})
                 .Here(),
-            Opt("dim", &S::dim, "The same where there is no labelDim", Range{0, double(INT32_MAX)}).Here(),
+            Opt("dim", &S::dim, "Used if labelDim is missing", Range{0, double(INT32_MAX)}).Here(),
             Opt("labelType", &S::labelType, "").WithoutEffect().Here(),
             Opt("labelMappingFile", &S::labelMappingFile, "").WithoutEffect().Here(),
         };

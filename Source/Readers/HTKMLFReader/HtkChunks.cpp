@@ -30,7 +30,7 @@ char* MapPageFile(const std::string& folder, size_t bytes)
     MakeFoldersFor(pattern);
     const int file = mkstemp(pattern.data());
     if (file < 0)
-        Fail(ErrorKind::Device, "cannot make a page file in '", place, "' (pageFilePath): ", std::strerror(errno));
+        Fail(ErrorKind::Device, "cannot create a page file in '", place, "' (pageFilePath): ", std::strerror(errno));
     unlink(pattern.c_str()); // the file disappears with the program, however that ends
     // Reserves the disk space now: writing to a mapped file on a full disk would kill the program.
     const int problem = posix_fallocate(file, 0, off_t(bytes));
@@ -38,7 +38,7 @@ char* MapPageFile(const std::string& folder, size_t bytes)
     const int mapProblem = problem != 0 ? problem : errno;
     close(file);
     if (data == MAP_FAILED)
-        Fail(ErrorKind::Device, "cannot make a page file of ", bytes, " bytes in '", place,
+        Fail(ErrorKind::Device, "cannot create a page file of ", bytes, " bytes in '", place,
              "' (pageFilePath): ", std::strerror(mapProblem));
     return static_cast<char*>(data);
 }
@@ -88,7 +88,7 @@ void HtkBuffer::Resize(size_t bytes, const std::string* pageFolder)
     m_isMapped = pageFolder != nullptr;
     m_data = m_isMapped ? MapPageFile(*pageFolder, bytes) : static_cast<char*>(AllocateInLargePages(bytes));
     if (m_data == nullptr)
-        Fail(ErrorKind::Device, "there is no memory for ", bytes,
+        Fail(ErrorKind::Device, "not enough memory for ", bytes,
              " bytes of features; a smaller window (randomize=<frames>) needs less");
     m_capacity = bytes;
 }

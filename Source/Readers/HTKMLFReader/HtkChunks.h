@@ -72,7 +72,7 @@ private:
     {
         HtkBuffer buffer;
         size_t dimension = 0;
-        size_t padding = 0; // repeated frames of each utterance
+        size_t padding = 0;    // repeated frames of each utterance
         bool isSingle = false; // one vector for each utterance
     };
 

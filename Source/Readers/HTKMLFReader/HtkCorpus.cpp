@@ -182,7 +182,7 @@ const PiecewiseFile& HtkLatticeStream::Open(size_t utterance)
     const std::string_view begin(first.data(), first.size());
     if (begin == "\x1F\x8B")
         Fail(ErrorKind::Data, m_toc.Location(utterance), ": file of lattices '", resolved,
-             "' is compressed by gzip; unpack it, and let the list name the file unpacked, with the offsets there");
+             "' is compressed by gzip; unpack it, and list the unpacked file with the offsets in it");
     RequirePlainText(begin, Concat("file of lattices '", resolved, "'"));
     m_openPath = &path;
     return *m_file;
@@ -312,7 +312,7 @@ HtkCorpus::HtkCorpus(const HtkConfig& config, Log& log)
     for (size_t i = 0; i < m_frames.size(); ++i) // an empty sequence cannot be in a minibatch
         if (m_frames[i] == 0)
             Fail(ErrorKind::Data, m_features[0]->Describe(i), ": feature file '", m_features[0]->PathOf(i),
-                 "' has no frames, expected one at least; take it out of the list, or make it anew");
+                 "' has no frames, expected one at least; remove it from the list, or create it again");
 }
 
 void HtkCorpus::CheckLists(bool forWriting, Log& log)
@@ -337,7 +337,7 @@ void HtkCorpus::CheckLists(bool forWriting, Log& log)
             const std::string missing = FirstMissing(first, other);
             log.Warn(Concat("HTKMLFReader: line ", i + 1, " of '", first.path, "' is utterance '", first.entries[i].key,
                             "', but of '", other.path, "' it is '", other.entries[i].key,
-                            "'; the lists are read side by side", missing));
+                            "'; line i of all lists must be the same utterance", missing));
             break;
         }
     }
@@ -463,7 +463,7 @@ void HtkCorpus::DropUnlabelled(Log& log, int verbosity)
     const size_t notFound = all - kept.size();
     if (withoutLattice * 2 > all)
         Fail(ErrorKind::Data, "too many utterances have no lattice in '", m_lattices->Source(), "': ", withoutLattice,
-             " of ", Counted(all, "utterance"), "; the first that is left out: ", example);
+             " of ", Counted(all, "utterance"), "; the first such utterance: ", example);
     if (notFound * 2 > all)
         Fail(ErrorKind::Data, "too many files not found in label set: ", notFound, " of ", Counted(all, "utterance"),
              "; the first: ", example);

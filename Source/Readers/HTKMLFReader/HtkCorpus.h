@@ -140,7 +140,7 @@ private:
     std::vector<std::unique_ptr<HtkFeatureStream>> m_features;
     std::vector<HtkLabelStream> m_labels;
     std::unique_ptr<HtkLatticeStream> m_lattices;
-    size_t m_latticeLabels = 0; // index into m_labels: the labels whose states the lattices use
+    size_t m_latticeLabels = 0;     // index into m_labels: the labels whose states the lattices use
     std::vector<uint32_t> m_frames; // by utterance
     size_t m_totalFrames = 0;
 };

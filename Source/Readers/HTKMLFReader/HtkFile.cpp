@@ -20,7 +20,7 @@ constexpr size_t c_streamIdBytes = 16; // of a FESTREAM file, after the header
 constexpr int c_compressed = 02000;
 constexpr int c_checksum = 010000;
 constexpr int c_vectorQuantized = 040000;
-constexpr size_t c_scalesInFrames = 4; // a compressed file counts its scales and offsets as 4 vectors
+constexpr size_t c_scalesInFrames = 4;          // a compressed file counts its scales and offsets as 4 vectors
 constexpr uint32_t c_exponentBits = 0x7F800000; // all set: infinite or NaN
 constexpr uint32_t c_imageMagic = 2051;
 constexpr size_t c_imageHeaderBytes = 16;
@@ -153,7 +153,7 @@ size_t HtkFile::LoadCount(const char* bytes, std::endian order, size_t position,
     const auto count = int32_t(Load<uint32_t>(bytes, order));
     if (count < 0)
         Fail(ErrorKind::Data, "feature file '", Path(), "', byte ", position, ": the number of ", things, " is ", count,
-             ", expected one that is not negative");
+             ", expected 0 or more");
     return size_t(count);
 }
 
@@ -210,7 +210,7 @@ void HtkFile::FailForKind(int otherwise) const
     if (IsKnownKind(otherwise))
         Fail(ErrorKind::Data, file, "4: the sample period is ", int32_t(m_kind.period), " in units of 100 ns, ",
              m_kind.period == 0 ? "" : Concat("read as ", order, ", "), "expected the frame shift, such as ",
-             c_htkPeriod10ms, " (10 ms): it says in which byte order the file is");
+             c_htkPeriod10ms, " (10 ms): it shows the byte order of the file");
     Fail(ErrorKind::Data, file, "10: the parameter kind is ", m_kind.code & c_baseMask, ", read as ", order,
          ", expected MFCC (6), FBANK (7), USER (9), PLP (11) or FESTREAM (12); is it an HTK file?");
 }

@@ -87,13 +87,13 @@ private:
     struct SweepOrder
     {
         size_t sweep = 0;
-        bool isUsedUp = false; // it was delivered to its end
+        bool isUsedUp = false;         // it was delivered to its end
         std::vector<uint32_t> rolling; // used by rollingWindow; other methods use the members below
         std::vector<PlacedChunk> placed;
         std::optional<FrameShuffle<GlibcRand>> shuffle;
         size_t place = SIZE_MAX; // the current chunk
 
-        bool CanGoOnAt(size_t otherSweep, size_t position) const
+        bool CanResumeAt(size_t otherSweep, size_t position) const
         {
             return sweep == otherSweep && (place == SIZE_MAX || position >= placed[place].begin);
         }
@@ -111,14 +111,14 @@ private:
     // shuffling costs as much as some minibatches.
     void EnterSweep(size_t sweep, size_t position)
     {
-        if (m_order && m_order->CanGoOnAt(sweep, position))
+        if (m_order && m_order->CanResumeAt(sweep, position))
             return;
         m_data.clear(); // by place
         if (!m_order || m_order->isUsedUp)
             m_order = std::move(m_otherOrder);
         else
             std::swap(m_order, m_otherOrder);
-        if (m_order && m_order->CanGoOnAt(sweep, position))
+        if (m_order && m_order->CanResumeAt(sweep, position))
         {
             if (m_order->place != SIZE_MAX)
                 EnterWindow(m_order->place);
@@ -213,8 +213,8 @@ private:
 
     std::unique_ptr<SweepOrder> m_order;
     std::unique_ptr<SweepOrder> m_otherOrder; // unfinished
-    std::vector<HtkChunkDataPtr> m_data; // by place, of the order's window
-    std::vector<HtkChunkDataPtr> m_held; // of the current minibatch
+    std::vector<HtkChunkDataPtr> m_data;      // by place, of the order's window
+    std::vector<HtkChunkDataPtr> m_held;      // of the current minibatch
     std::vector<Frame> m_frames;
 };
 

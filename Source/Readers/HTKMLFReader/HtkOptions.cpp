@@ -159,8 +159,8 @@ void ReadSubBlock(const ConfigParameters& config, const std::string& name, HtkCo
     {
         ReadOptions<HtkHmmOptions>(config);
         if (!htk.forWriting)
-            WarnOfOneNotRead(config, {"phoneFile", "transPFile"},
-                             "the states and their times are those of the lattices", log);
+            WarnOfOneNotRead(config, {"phoneFile", "transPFile"}, "the lattices contain the states and their times",
+                             log);
         return;
     }
     if (IsLattices(config))
@@ -170,7 +170,7 @@ void ReadSubBlock(const ConfigParameters& config, const std::string& name, HtkCo
                    "' has them, too; expected one such block");
         htk.lattices = ReadLatticeBlock(config, name);
         if (!htk.forWriting)
-            WarnOfOneNotRead(config, {"numLatTocFile"}, "the reference is that of the labels", log);
+            WarnOfOneNotRead(config, {"numLatTocFile"}, "the labels are the reference", log);
         return;
     }
     RequireNoLatticesIn(config);
@@ -184,11 +184,11 @@ void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options,
 {
     if (config.ExistsHere("legacyMode"))
         FailAt(config.WhereOf("legacyMode"), ErrorKind::Config,
-               "legacyMode is no longer there; use readMethod=blockRandomize or readMethod=rollingWindow");
+               "legacyMode is no longer supported; use readMethod=blockRandomize or readMethod=rollingWindow");
     for (const size_t count : options.parallelSequences.values)
         if (options.frameMode && count != 1)
             FailAt(config.WhereOf("nbruttsineachrecurrentiter"), ErrorKind::Config, "nbruttsineachrecurrentiter is ",
-                   count, ", but frames are read one by one; several utterances side by side need frameMode=false");
+                   count, ", but frames are read one by one; parallel utterances need frameMode=false");
     if (options.frameMode && options.truncated)
         FailAt(config.WhereOf("truncated"), ErrorKind::Config,
                "truncated=true reads utterances, it needs frameMode=false");
@@ -196,7 +196,7 @@ void CheckModes(const ConfigParameters& config, const HtkReaderOptions& options,
         FailAt(config.WhereOf("readMethod"), ErrorKind::Config,
                "readMethod=rollingWindow shuffles frames; utterances (frameMode=false) need readMethod=blockRandomize");
     if (!options.unigram.empty())
-        log.Warn("HTKMLFReader: unigram is not used, since the scores of the language model are those of the lattices");
+        log.Warn("HTKMLFReader: unigram is not used, since the lattices contain the scores of the language model");
 }
 
 } // namespace
@@ -218,21 +218,22 @@ OptionTable<HtkFeatureOptions> HtkFeatureOptions::Options()
     using S = HtkFeatureOptions;
     return {
         Opt("dim", &S::dim,
-            "Required. Elements of a frame with its context: 792 for 72-dimensional files and 11 frames, unless "
-            "contextWindow says the frames",
+            "Required. Elements of a frame with its context: 792 for 72-dimensional files and 11 frames. With "
+            "contextWindow: elements of one frame",
             Range{1, c_largestDimension})
             .Required(),
         Opt("contextWindow", &S::contextWindow,
-            "Frames put together, an odd number, or left:right; dim is then that of one frame", Range{0, 10000}),
+            "Number of stacked frames, an odd number, or left:right; dim then counts the elements of one frame",
+            Range{0, 10000}),
         Opt("type", &S::type, "real"),
         Opt("scpFile", &S::scpFile,
-            "Required. Script file, one utterance a line: file, name=file or name=file[first,last]; ... in a path is "
-            "the script file's folder")
+            "Required. Script file, one utterance a line: file, name=file or name=file[first,last]; ... in a path "
+            "stands for the script file's folder")
             .Required()
             .InputFile(),
-        Opt("prefixPathInSCP", &S::prefixPathInSCP, "Folder that all files of the script file are in"),
+        Opt("prefixPathInSCP", &S::prefixPathInSCP, "Folder in front of all paths of the script file"),
         Opt("expandToUtterance", &S::expandToUtterance,
-            "Each file has one vector, which is repeated for all frames of the utterance")
+            "Each file has one vector, which is used for all frames of the utterance")
             .Here(),
     };
 }
@@ -244,7 +245,7 @@ OptionTable<HtkLabelOptions> HtkLabelOptions::Options()
         Opt("labelDim", &S::labelDim, "Required. Number of classes", Range{1, c_largestDimension}, {"dim"}).Required(),
         Opt("labelType", &S::labelType, "category", {"type"}),
         Opt("mlfFile", &S::mlfFile, "HTK label file (MLF) with the states of all utterances").Here().InputFile(),
-        Opt("mlfFileList", &S::mlfFileList, "Text file that names one label file a line").Here().InputFile(),
+        Opt("mlfFileList", &S::mlfFileList, "Text file with the name of one label file a line").Here().InputFile(),
         Opt("labelMappingFile", &S::labelMappingFile,
             "State list, one state a line; the line number from 0 is the class id. Empty: the fourth column of the "
             "label file is the class id")
@@ -262,12 +263,12 @@ OptionTable<HtkLatticeOptions> HtkLatticeOptions::Options()
     return {
         Opt("denLatTocFile", &S::denLatTocFile,
             "Required. List of lattices (sequence training), one utterance a line: name=archive[offset in bytes] or "
-            "name=file, in HTK's Standard Lattice Format; ... in a path is the list's folder. With * or ? several "
-            "lists")
+            "name=file, in HTK's Standard Lattice Format; ... in a path stands for the list's folder. A pattern with * "
+            "or ? names several lists")
             .Required()
             .InputFile(),
-        Opt("prefixPathInToc", &S::prefixPathInToc, "Folder that all files of the lists are in"),
-        Opt("numLatTocFile", &S::numLatTocFile, "the reference is that of the labels").WithoutEffect(),
+        Opt("prefixPathInToc", &S::prefixPathInToc, "Folder in front of all paths of the lists"),
+        Opt("numLatTocFile", &S::numLatTocFile, "the labels are the reference").WithoutEffect(),
     };
 }
 
@@ -289,24 +290,25 @@ OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
                {{"blockRandomize", HtkReadMethod::BlockRandomize},
                 {"rollingWindow", HtkReadMethod::RollingWindow},
                 {"none", HtkReadMethod::None}},
-               "blockRandomize: shuffled chunks of files, and the frames (or utterances) of a window of chunks; "
-               "rollingWindow: all frames go into a temporary file, from which they are read shuffled; none: in the "
-               "order of the script file"),
+               "blockRandomize: chunks of files are shuffled, and then the frames (or utterances) within a window of "
+               "chunks; rollingWindow: all frames are written to a temporary file and read from it in shuffled order; "
+               "none: the order of the script file"),
         Opt("randomize", &S::randomize,
-            "Frames that are shuffled with each other: all (auto), a window of that many, or none. Memory holds the "
-            "features of the window, and eight bytes for each of its frames, twice that where a learning rate is "
-            "searched"),
+            "Number of frames that are shuffled with each other: all (auto), a window of this number, or none. The "
+            "features of the window are in memory, with eight more bytes per frame (sixteen during a search for a "
+            "learning rate)"),
         Opt("frameMode", &S::frameMode, "false: whole utterances, for recurrent networks"),
         Opt("truncated", &S::truncated,
-            "Utterances are read in pieces of minibatchSize frames, and the state is carried on from one to the next"),
+            "Utterances are cut into pieces of minibatchSize frames, and the state is carried over from piece to "
+            "piece"),
         Opt("truncationLength", &S::truncationLength,
-            "Frames of a piece; minibatchSize/truncationLength utterances stand side by side. 0: minibatchSize is the "
-            "length, nbruttsineachrecurrentiter the number of utterances"),
-        Opt("nbruttsineachrecurrentiter", &S::parallelSequences, "Utterances side by side in a minibatch; by epoch",
-            Range{1, 1 << 20}, {"nbruttineachrecurrentiter"}),
+            "Frames of a piece; a minibatch has minibatchSize/truncationLength parallel utterances. 0: minibatchSize "
+            "is the length, and nbruttsineachrecurrentiter the number of parallel utterances"),
+        Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
+            "Number of parallel utterances in a minibatch; by epoch", Range{1, 1 << 20}, {"nbruttineachrecurrentiter"}),
         Choice("minibatchMode", &S::fullMinibatches, {{"partial", false}, {"full", true}},
-               "full: only minibatches of full size; frames left over at the end of the data are skipped, and with "
-               "epochSize=0 each epoch goes on where the last one ended, so that later ones may see fewer frames"),
+               "full: only minibatches of full size. Frames left over at the end of the data are skipped. With "
+               "epochSize=0 each epoch starts where the last one ended, so that later epochs may have fewer frames"),
         Opt("verbosity", &S::verbosity, "Amount of printing; 0 prints nothing"),
         Opt("pageFilePath", &S::pageFilePath,
             "Folder of rollingWindow's temporary file; empty: the system's folder of temporary files"),
@@ -334,16 +336,14 @@ HtkConfig ReadHtkConfig(const ReaderContext& context)
         FailAt(config.Where(), ErrorKind::Config,
                "the reader has no feature block; it needs one such as features=[dim=792; scpFile=train.scp], named as "
                "the network's input",
-               names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
+               names.empty() ? "" : "; its blocks are ", Join(names, ", "));
     if (htk.features[0].options.expandToUtterance)
         FailAt(htk.features[0].config->WhereOf("expandToUtterance"), ErrorKind::Config, "'", htk.features[0].name,
-               "': the first feature block says how many frames there are, so it cannot have "
-               "expandToUtterance");
+               "': the first feature block decides the number of frames, so it cannot have expandToUtterance");
     if (context.forWriting && !htk.labels.empty())
     {
         context.log.Warn("HTKMLFReader: the labels '" + htk.labels[0].name +
-                         "' are not read, since all is written in "
-                         "the order of the script file");
+                         "' are not read, since outputs are written in the order of the script file");
         htk.labels.clear();
     }
     if (context.forWriting)

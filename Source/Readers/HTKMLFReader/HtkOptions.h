@@ -31,8 +31,8 @@ struct OptionType<HtkRandomize>
 enum class HtkReadMethod
 {
     BlockRandomize, // the data of a window of chunks are in memory
-    RollingWindow, // all data go through a page file
-    None // in the order of the script file
+    RollingWindow,  // all data go through a page file
+    None            // in the order of the script file
 };
 
 struct HtkFeatureOptions
@@ -101,7 +101,7 @@ struct HtkFeatureBlock
     std::string name;
     const ConfigParameters* config = nullptr;
     HtkFeatureOptions options;
-    size_t rows = 0; // dim x contextWindow
+    size_t rows = 0;                  // dim x contextWindow
     bool hasAsymmetricWindow = false; // contextWindow=left:right
 };
 

@@ -66,7 +66,7 @@ template <class ElemType>
 std::vector<std::string> HtkReader<ElemType>::CreateLabelMaps()
 {
     for (const HtkLabelBlock& block : m_config.labels)
-        FailAt(block.config->Where(), ErrorKind::Config, "HTKMLFReader makes no label maps; '", block.name,
+        FailAt(block.config->Where(), ErrorKind::Config, "HTKMLFReader does not create label maps; '", block.name,
                "' needs a state list (labelMappingFile)");
     return {};
 }

@@ -82,7 +82,7 @@ inline bool IsInWindow(const PlacedChunk& window, size_t place)
 // An utterance in the order of a sweep.
 struct PlacedUtterance
 {
-    uint32_t place; // of its chunk
+    uint32_t place;     // of its chunk
     uint32_t utterance; // in its chunk
 };
 
@@ -221,8 +221,8 @@ private:
     bool m_shuffles;
     Random m_random;
     size_t m_nextPlace = 0; // the chunk to be shuffled next
-    size_t m_extended = 0; // chunks that have entries in m_order
-    size_t m_begin = 0; // position of m_order[0]
+    size_t m_extended = 0;  // chunks that have entries in m_order
+    size_t m_begin = 0;     // position of m_order[0]
     std::vector<PlacedFrame> m_order;
 };
 

@@ -121,7 +121,7 @@ private:
     size_t m_sweep = SIZE_MAX;
     std::vector<PlacedChunk> m_placed;
     std::vector<PlacedUtterance> m_order;
-    size_t m_next = 0; // in m_order
+    size_t m_next = 0;     // in m_order
     size_t m_position = 0; // its first frame, counted over all sweeps
     size_t m_place = SIZE_MAX;
 };
@@ -130,9 +130,9 @@ private:
 struct Channel
 {
     std::vector<Utterance> group;
-    size_t frames = 0; // of the group
+    size_t frames = 0;  // of the group
     size_t current = 0; // utterance in the group
-    size_t cursor = 0; // delivered frames of it
+    size_t cursor = 0;  // delivered frames of it
 };
 
 // Consecutive frames of an utterance in a row of the minibatch.
@@ -260,9 +260,9 @@ private:
         for (size_t row = 0; row < m_rows; ++row)
         {
             Channel& channel = m_channels[row];
-            const bool goesOn = channel.frames > steps;
+            const bool continues = channel.frames > steps;
             Move(channel, row, steps);
-            if (goesOn || !Renew(channel) || m_used[row] == steps)
+            if (continues || !Renew(channel) || m_used[row] == steps)
                 continue;
             Move(channel, row, steps - m_used[row]);
             if (channel.frames > 0)
@@ -319,7 +319,7 @@ private:
     size_t m_minibatchSize = 0;
     std::vector<Channel> m_channels;
     std::vector<Stretch> m_stretches; // of the current minibatch
-    std::vector<size_t> m_used; // steps filled, by row
+    std::vector<size_t> m_used;       // steps filled, by row
 };
 
 // For the write action: each entry of the script file is a minibatch, in order.

@@ -52,10 +52,10 @@ OptionTable<HtkOutputOptions> HtkOutputOptions::Options()
     return {
         Opt("dim", &S::dim, "Required. Elements of a vector", Range{1, double(c_mostDimension)}).Required(),
         Opt("scpFile", &S::scpFile,
-            "Script file with the name of one output file a line, as many as inputs. Each is whole, and gets its name "
-            "as soon as its utterance is written")
+            "Script file with the name of one output file a line, as many as inputs. A file appears under its name "
+            "when it is complete")
             .Here(),
-        Opt("file", &S::file, "The same as scpFile").Here(),
+        Opt("file", &S::file, "Same as scpFile").Here(),
         Opt("type", &S::type, "real"),
     };
 }
@@ -193,7 +193,7 @@ void HtkWriter<ElemType>::SaveMinibatch(const std::map<std::string, StreamBatch<
         const StreamBatch<ElemType>* const values = FindOutput(outputs, output.name);
         if (values == nullptr)
             Fail(ErrorKind::Config, "the writer has a block for '", output.name,
-                 "', but that node is not written; list it in the outputNodeNames of the command");
+                 "', but that node is not written; add it to the outputNodeNames of the command");
         RequireRows(output, values->rows);
         if (values->layout && values->layout->ParallelSequences() > 1)
             Fail(ErrorKind::Config, "HTKMLFWriter writes one utterance a minibatch, but this one has ",

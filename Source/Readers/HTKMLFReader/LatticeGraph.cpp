@@ -84,7 +84,7 @@ private:
             return found[0];
         if (found.empty())
         {
-            problem = Concat("there is no node that no arc ", verb, ", expected one, the ", what);
+            problem = Concat("an arc ", verb, " every node; expected one node without such an arc, the ", what);
             return {};
         }
         std::string names;
@@ -144,7 +144,7 @@ private:
                 if (const uint32_t next = m_lattice.arcs[*arc].to; m_isOnPath[next] && --toCome[next] == 0)
                     add(next);
         }
-        return m_order.size() == wanted ? "" : Concat("its arcs go round in a circle, through node ", InCircle(toCome));
+        return m_order.size() == wanted ? "" : Concat("its arcs form a cycle through node ", InCircle(toCome));
     }
 
     // Returns a node of a cycle: goes back along nodes that were never ready, until one repeats.
@@ -198,7 +198,7 @@ private:
     Lattice& m_lattice;
     ArcsByNode m_leaving;
     ArcsByNode m_entering;
-    std::vector<bool> m_isOnPath; // by node
+    std::vector<bool> m_isOnPath;  // by node
     std::vector<uint32_t> m_order; // of the nodes on paths
 };
 

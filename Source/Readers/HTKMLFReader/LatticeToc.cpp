@@ -63,9 +63,7 @@ private:
         if (!path.empty() && path.back() == ']')
             path = ParseOffset(path, offset);
         if (key.empty() || path.empty())
-            FailHere("'", line.substr(0, c_mostTextShown),
-                     "' does not say where the lattice of which utterance is, "
-                     "expected ",
+            FailHere("'", line.substr(0, c_mostTextShown), "' is no entry of an utterance and its lattice, expected ",
                      c_form);
         if (Entry* entry = FindEntry(key))
         {
@@ -84,7 +82,7 @@ private:
                                 : ParseSize(Trim(path.substr(bracket + 1, path.size() - bracket - 2)));
         if (!number)
             FailHere("'", path,
-                     "' ends with no offset, expected [offset], a number of bytes from the beginning of the "
+                     "' does not end with an offset, expected [offset], a number of bytes from the beginning of the "
                      "archive");
         offset = *number;
         return Trim(path.substr(0, bracket));
@@ -143,7 +141,7 @@ private:
     MapByText<uint32_t> m_indices; // of paths
     std::string m_lastPath;
     uint32_t m_lastIndex = 0;
-    size_t m_ofSeveral = 0; // entries without a folder that match several utterances,
+    size_t m_ofSeveral = 0;       // entries without a folder that match several utterances,
     std::string m_firstOfSeveral; // and the first of them for a message
 };
 

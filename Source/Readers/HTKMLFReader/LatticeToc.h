@@ -47,7 +47,7 @@ private:
 
     std::vector<std::string> m_lists;
     std::vector<std::string> m_paths; // of archives; each once for a list
-    std::vector<Entry> m_entries; // by utterance
+    std::vector<Entry> m_entries;     // by utterance
 };
 
 } // namespace cntk

@@ -41,7 +41,7 @@ StateList StateList::FromFile(const std::string& path)
         const auto [place, isNew] = list.m_ids.try_emplace(list.m_names[id], id);
         if (!isNew)
             Fail(ErrorKind::Data, "state list '", list.m_path, "':", id + 1, ": state '", list.m_names[id],
-                 "' stands in line ", place->second + 1, " already");
+                 "' is already in line ", place->second + 1);
     }
     if (list.m_names.empty())
         Fail(ErrorKind::Data, "state list '", list.m_path, "' is empty");
@@ -153,7 +153,7 @@ private:
     {
         if (m_skipped++ < c_mostWarnings)
             m_log.Warn(Concat(m_lines.Location(), ": '", line.substr(0, c_mostTextShown),
-                              "' is no name of an utterance, expected one in double quotes; the entry is skipped"));
+                              "' is not the name of an utterance in double quotes; the entry is skipped"));
         for (bool isEnd = line == "."; !isEnd; isEnd = line == ".")
             if (!NextLine(line))
                 FailHere("the file ends within the entry that is skipped, expected a line with '.'");
@@ -207,7 +207,7 @@ private:
         if (entry.count > 0 && entry.byWholeKey == byWholeKey)
         {
             m_key = key;
-            FailHere("there are labels for it already");
+            FailHere("it already has labels");
         }
         if (entry.count > 0 && entry.byWholeKey)
             return nullptr;
@@ -224,7 +224,8 @@ private:
         const uint32_t start = ParseTime(line, columns[0], columns[1], 0);
         const uint32_t end = ParseTime(line, columns[0], columns[1], 1);
         if (start != begin)
-            FailHere("the segment '", line, "' begins at frame ", start, ", but the one before ends at frame ", begin);
+            FailHere("the segment '", line, "' begins at frame ", start, ", but the previous segment ends at frame ",
+                     begin);
         if (end < start)
             FailHere("the segment '", line, "' ends before it begins");
         const uint32_t classId = ParseClass(line, columns, count);
@@ -262,7 +263,7 @@ private:
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         if (error != std::errc() || end != text.data() + text.size() || number < 0 ||
             double(number) / c_frameTime > double(UINT32_MAX))
-            FailHere("'", text, "' in '", line, "' is no time, expected a whole number of frames or of 100 ns");
+            FailHere("'", text, "' in '", line, "' is not a time, expected a whole number of frames or of 100 ns");
         return number;
     }
 
@@ -298,8 +299,8 @@ private:
     LineReader m_lines;
     std::string m_key; // of the current utterance
     Log& m_log;
-    size_t m_skipped = 0; // entries without a name
-    size_t m_ofSeveral = 0; // entries without a folder that match several utterances,
+    size_t m_skipped = 0;         // entries without a name
+    size_t m_ofSeveral = 0;       // entries without a folder that match several utterances,
     std::string m_firstOfSeveral; // and the first of them for a message
 };
 

@@ -97,7 +97,7 @@ private:
         const auto first = parts.size() == 2 ? ParseSize(Trim(parts[0])) : std::nullopt;
         const auto last = parts.size() == 2 ? ParseSize(Trim(parts[1])) : std::nullopt;
         if (!first || !last || *last >= UINT32_MAX)
-            FailHere("'[", range, "]' is no range of frames, expected [first,last] with whole numbers from 0");
+            FailHere("'[", range, "]' is not a range of frames, expected [first,last] with whole numbers from 0");
         if (*last < *first)
             FailHere("the range of frames [", range, "] ends before it begins");
         entry.hasRange = true;

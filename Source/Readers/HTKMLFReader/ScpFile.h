@@ -13,8 +13,8 @@ namespace cntk
 struct ScpEntry
 {
     std::string key; // the logical name without its extension
-    uint32_t path; // index into ScpFile::paths
-    bool hasRange; // the line gives the frames first..last of the file
+    uint32_t path;   // index into ScpFile::paths
+    bool hasRange;   // the line gives the frames first..last of the file
     uint32_t first;
     uint32_t last;
 };
@@ -23,7 +23,7 @@ struct ScpFile
 {
     std::string path;
     std::vector<std::string> paths; // distinct, in the order of their first use
-    std::vector<ScpEntry> entries; // entry i stands in line i+1
+    std::vector<ScpEntry> entries;  // entry i stands in line i+1
 
     // Returns "train.scp:12".
     std::string Location(size_t entry) const { return path + ":" + std::to_string(entry + 1); }

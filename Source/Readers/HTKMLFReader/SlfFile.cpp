@@ -50,7 +50,7 @@ private:
     const PiecewiseFile& m_file;
     std::string m_buffer;
     size_t m_at = 0; // in the buffer
-    size_t m_end; // of the buffer in the file
+    size_t m_end;    // of the buffer in the file
     size_t m_lineOffset;
     bool m_isTooLong = false;
 };
@@ -253,7 +253,7 @@ public:
                 FailHere("'", Shown(first.name), "=', expected a node (I=...) or an arc (J=...); ", SizesText());
         }
         if (m_nodesRead < m_nodes.size())
-            FailHere("all arcs are there, but not all nodes; ", SizesText());
+            FailHere("all arcs were read, but not all nodes;  ", SizesText());
         // Ensures that the next line begins another lattice, or that the file ends.
         if (m_lines.Next(line) && (line.starts_with("I=") || line.starts_with("J=")))
             FailHere("'", line.substr(0, line.find_first_of(" \t\r")), "', but the lattice is complete; ", SizesText());
@@ -290,8 +290,8 @@ private:
     [[noreturn]] void FailForNoLattice() const
     {
         FailHere("byte ", m_begin,
-                 " begins no lattice in HTK's Standard Lattice Format (VERSION=..., then N=... L=...). Archives of the "
-                 "original's own binary format are not read: write the lattices in HTK's format, with the states and "
+                 " does not begin a lattice in HTK's Standard Lattice Format (VERSION=..., then N=... L=...). Binary "
+                 "archives of CNTK v1.1 are not supported: write the lattices in HTK's format, with the states and "
                  "their times (d=)");
     }
     [[noreturn]] void FailAtEnd() const
@@ -330,7 +330,7 @@ private:
         const size_t checked = m_hasSizes || fields[0].name == "I" || fields[0].name == "J" ? fields.size() : 1;
         for (size_t i = 0; i < checked; ++i)
             if (!fields[i].hasValue)
-                FailHere("'", Shown(fields[i].name), "' is no field, expected name=value");
+                FailHere("'", Shown(fields[i].name), "' is not a field, expected name=value");
     }
 
     double Number(const SlfField& field, const char* what) const
@@ -401,7 +401,7 @@ private:
     {
         const double base = Number(field, "the base of logarithms, or 0 for no logarithms");
         if (base < 0 || base == 1)
-            FailHere("'base=", Shown(field.value), "': there are no logarithms to that base");
+            FailHere("'base=", Shown(field.value), "': a logarithm cannot have that base");
         m_logOfBase = base == 0 ? 0 : std::log(base);
     }
 
@@ -439,7 +439,7 @@ private:
         const uint32_t index = Index(fields[0], m_nodes.size(), "a node");
         Node& node = m_nodes[index];
         if (node.isThere)
-            FailHere("node ", index, " is there already");
+            FailHere("node ", index, " occurs twice");
         bool hasTime = false;
         for (const SlfField& field : fields)
         {
@@ -469,8 +469,7 @@ private:
         const uint32_t index = Index(field, m_nodes.size(), "a node");
         if (!m_nodes[index].isThere)
             FailHere("'", field.name, "=", index,
-                     "': that node is not there; expected nodes before the arcs that lead "
-                     "to and from them");
+                     "': that node does not exist; expected nodes before the arcs that use them");
         return index;
     }
 
@@ -482,7 +481,7 @@ private:
         const std::vector<SlfField>& fields = m_fields.Fields();
         const uint32_t index = Index(fields[0], m_isArcThere.size(), "an arc");
         if (m_isArcThere[index])
-            FailHere("arc ", index, " is there already");
+            FailHere("arc ", index, " occurs twice");
         std::optional<uint32_t> from, to;
         std::optional<bool> isWord;
         std::string_view segments;

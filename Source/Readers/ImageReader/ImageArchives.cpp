@@ -159,8 +159,7 @@ class ImageArchives::Handles
 std::vector<char> ImageArchives::Read(const std::string& path)
 {
     Fail(ErrorKind::Device, "image '", path,
-         "' is in an archive, and this program was built without libzip; unpack the "
-         "archive, or build with libzip");
+         "' is in an archive, but this program was built without libzip; unpack the archive, or build with libzip");
 }
 
 #endif

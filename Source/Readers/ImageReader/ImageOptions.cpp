@@ -66,26 +66,25 @@ OptionTable<ImageFeatureOptions> ImageFeatureOptions::Options()
 {
     using S = ImageFeatureOptions;
     return {
-        Opt("width", &S::width, "Required. Width of the image that the network gets", Range{1, c_mostPixels})
-            .Required(),
-        Opt("height", &S::height, "Required. Its height", Range{1, c_mostPixels}).Required(),
+        Opt("width", &S::width, "Required. Width of the images after scaling", Range{1, c_mostPixels}).Required(),
+        Opt("height", &S::height, "Required. Height of the images after scaling", Range{1, c_mostPixels}).Required(),
         Opt("channels", &S::channels, "Required. 3: blue, green, red; 1: gray").Required(),
         Choice("cropType", &S::cropType,
                {{"center", CropType::Center}, {"random", CropType::Random}, {"multiview10", CropType::MultiView10}},
-               "Where the square is that is cut out. multiview10: each image counts as ten samples, the four corners "
-               "and the centre, then the same flipped"),
+               "Position of the square that is cropped. multiview10: each image counts as ten samples, the four "
+               "corners and the centre, then the same flipped"),
         Opt("cropRatio", &S::cropRatio,
-            "Side of the square, as a part of the image's shorter side; min:max is a range for jitterType=uniratio",
+            "Side of the square, relative to the image's shorter side; min:max is a range for jitterType=uniratio",
             Range{.min = 0, .max = 1, .minOpen = true}),
         Choice("jitterType", &S::jitter, {{"none", false}, {"uniratio", true}},
-               "none: the smallest cropRatio; uniratio: drawn from its range, for each image"),
-        Opt("hflip", &S::flip, "Mirror every other image, at random; default: only for cropType=random"),
+               "none: use the smallest cropRatio; uniratio: draw it from its range for each image"),
+        Opt("hflip", &S::flip, "Mirror each image with probability 1/2; default: only for cropType=random"),
         Opt("interpolations", &S::interpolationNames,
-            "How the square is scaled: nearest, linear, cubic or lanczos. One of several, separated by ':', is drawn "
-            "for each image"),
+            "Interpolation that scales the square: nearest, linear, cubic or lanczos. Several are separated by ':'; "
+            "one of them is drawn for each image"),
         Opt("meanFile", &S::meanFile,
-            "OpenCV's XML file with a mean image (MeanImg, Channel, Row, Col), which is subtracted from images of its "
-            "size")
+            "OpenCV's XML file with a mean image (MeanImg, Channel, Row, Col), which is subtracted from the images if "
+            "it has their size")
             .InputFile(),
         Choice("mbFormat", &S::planes, {{"nchw", true}, {"nhwc", false}, {"legacy", false}},
                "Order of the elements. nchw: x fastest, then y, then channel (imageLayout=CHW); nhwc, legacy: channel "
@@ -106,17 +105,17 @@ OptionTable<ImageReaderOptions> ImageReaderOptions::Options()
     using S = ImageReaderOptions;
     return {
         Opt("file", &S::file,
-            "Required. Text file with one image a line: its file, a tab, its class from 0. '...' at the start of "
-            "a name is the folder of this file; photos.zip@/cats/1.jpg is a file inside of an archive")
+            "Required. Text file with one image a line: its file, a tab, its class from 0. '...' at the start of a "
+            "name stands for the folder of this file; photos.zip@/cats/1.jpg is a file inside an archive")
             .Required()
             .InputFile(),
         Choice("randomize", &S::randomize, {{"auto", true}, {"true", true}, {"none", false}, {"false", false}},
-               "auto: shuffled anew in each sweep; none: in the order of the file"),
-        Opt("grayscale", &S::grayscale, "Read images as gray; default: where channels=1"),
-        Opt("numCPUThreads", &S::threads, "Threads that decode and scale; 0: as many as the process may use"),
-        Opt("seed", &S::seed, "Of the random crops, flips and interpolations"),
-        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
-        Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 says how many images there are"),
+               "auto: shuffled in each sweep; none: in the order of the file"),
+        Opt("grayscale", &S::grayscale, "Read images as gray; default: true if channels=1"),
+        Opt("numCPUThreads", &S::threads, "Number of threads that decode and scale; 0: as many as the process may use"),
+        Opt("seed", &S::seed, "Seed of the random crops, flips and interpolations"),
+        Opt("prefetch", &S::prefetch, "Prefetch minibatches in a thread"),
+        Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 prints the number of images"),
     };
 }
 

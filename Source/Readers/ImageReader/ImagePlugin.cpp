@@ -8,6 +8,6 @@ CNTK_EXPORT_INPUT_FILES(cntk::AddImageInputFiles)
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {
     description.name = "ImageReader";
-    description.doc = "Image files and their classes. Images are cut out, mirrored and scaled. Built where OpenCV is.";
+    description.doc = "Image files and their classes. Images are cropped, mirrored and scaled. Needs OpenCV.";
     cntk::DescribeImageOptions(description);
 }

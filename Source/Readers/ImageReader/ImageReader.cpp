@@ -34,8 +34,7 @@ ImageList ImageList::Read(const std::string& path, size_t labelDim)
         const size_t tab = line.find('\t');
         if (tab != std::string_view::npos && Trim(line.substr(0, tab)).empty())
             Fail(ErrorKind::Data, reader.Location(line),
-                 ": there is no file in front of the tab; expected the image's "
-                 "file, a tab and its class");
+                 ": there is no file name before the tab; expected the image's file, a tab and its class");
         if (tab == std::string_view::npos)
             Fail(ErrorKind::Data, reader.Location(line), ": '", line,
                  "' has no tab between two columns; expected the image's file, a tab and its class");

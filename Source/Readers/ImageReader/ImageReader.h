@@ -73,7 +73,7 @@ private:
     SeedStream m_augmentationSeeds;
     std::vector<uint32_t> m_order; // of a sweep; empty: the order of the list
     std::vector<size_t> m_samples; // of the minibatch
-    size_t m_firstPosition = 0; // of the minibatch
+    size_t m_firstPosition = 0;    // of the minibatch
 
     MinibatchPipe<ElemType> m_pipe; // last: its thread uses the other members
 };

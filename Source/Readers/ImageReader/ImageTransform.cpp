@@ -88,7 +88,7 @@ cv::Mat Decode(const std::string& path, std::vector<char>& bytes, bool isGray)
     }
     if (pixels.empty())
         Fail(ErrorKind::Data, "image '", path,
-             "' cannot be decoded: it is damaged, or of a kind that OpenCV does not read", reason);
+             "' cannot be decoded: it is damaged, or in a format that OpenCV does not read", reason);
     return pixels;
 }
 
@@ -170,7 +170,7 @@ void ImageTransform::ReadMean(const SourcePos& where)
     m_mean = std::make_unique<DecodedImage>();
     mean.reshape(channels, rows).convertTo(m_mean->pixels, CV_64F);
     if (!cv::checkRange(m_mean->pixels))
-        FailAt(where, ErrorKind::Data, "meanFile '", path, "': MeanImg has an element that is no finite number");
+        FailAt(where, ErrorKind::Data, "meanFile '", path, "': MeanImg has a NaN or infinite element");
 }
 
 template <class ElemType>
@@ -220,7 +220,7 @@ std::string ImageTransform::Apply(const std::string& listed, size_t view, std::m
     }
     if (!endsEarly)
         return {};
-    return Concat("image '", path, "' is damaged: the JPEG file has no end; what is missing of it is made up");
+    return Concat("image '", path, "' is damaged: the JPEG file has no end; the missing part is filled in");
 }
 
 template std::string ImageTransform::Apply<float>(const std::string&, size_t, std::mt19937&, float*) const;

@@ -35,7 +35,7 @@ private:
     ImageFeatureOptions m_options;
     bool m_isGray;
     std::unique_ptr<DecodedImage> m_mean; // null: no mean is subtracted
-    mutable ImageArchives m_archives; // the open archives; thread-safe
+    mutable ImageArchives m_archives;     // the open archives; thread-safe
     std::string m_warning;
 };
 

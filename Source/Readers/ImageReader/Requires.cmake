@@ -14,7 +14,7 @@ if(NOT CNTK_OPENCV_INCLUDE OR NOT EXISTS "${CNTK_OPENCV_INCLUDE}/opencv2/imgproc
     set(readerMissing "OpenCV's headers")
 endif()
 set(readerIncludes ${CNTK_OPENCV_INCLUDE})
-# Without libzip there are no images inside of zip archives.
+# Images inside zip archives need libzip.
 find_path(CNTK_LIBZIP_INCLUDE zip.h)
 find_library(CNTK_LIBZIP zip)
 mark_as_advanced(CNTK_LIBZIP_INCLUDE CNTK_LIBZIP)

@@ -25,7 +25,7 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
         const auto read = [&]
         {
             Vocabulary words = Vocabulary::FromList(mapping, Vocabulary::BlankLine::Mistake);
-            words.RequireSingleWords("a file with id, count, word and class is what wordclass names");
+            words.RequireSingleWords("a file with id, count, word and class belongs to wordclass");
             return words;
         };
         lm.words = WithPosition(labels.WhereOf("labelMappingFile"), read);
@@ -33,12 +33,12 @@ void LoadWords(const ConfigParameters& labels, const LmLabelOptions& options, Lm
     else
     {
         if (!mapping.empty() && lm.classes.Size() > 0)
-            log.Print("LMSequenceReader: label mapping file %s is not there; the ids of %s are used\n", mapping.c_str(),
-                      lm.classes.Source().c_str());
+            log.Print("LMSequenceReader: label mapping file %s does not exist; the ids of %s are used\n",
+                      mapping.c_str(), lm.classes.Source().c_str());
         if (lm.classes.Size() == 0)
             FailAt(mapping.empty() ? labels.Where() : labels.WhereOf("labelMappingFile"), ErrorKind::Config,
                    "the reader has no vocabulary: give wordclass=<file with id, count, word and class a line> or "
-                   "labelMappingFile=<file with one word a line> that is there",
+                   "labelMappingFile=<existing file with one word a line>",
                    mapping.empty() ? "" : Concat("; '", mapping, "' is not", NearFilesHint(mapping)));
         lm.words = lm.classes;
     }
@@ -86,19 +86,19 @@ OptionTable<LmReaderOptions> LmReaderOptions::Options()
             .Required()
             .InputFile(),
         Opt("wordclass", &S::wordclass,
-            "Vocabulary with classes, lines of id, count, word and class; what the writeWordAndClass action writes")
+            "Vocabulary with classes: lines of id, count, word and class, as the writeWordAndClass action writes them")
             .InputFile(),
-        Opt("unk", &S::unk, "The word that stands for all that are not in the vocabulary"),
+        Opt("unk", &S::unk, "The word that replaces words outside the vocabulary"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
-            "Number of sentences side by side, all of one length; 0: as many as make minibatchSize words. Else "
-            "minibatchSize is the number of time steps after which they are cut, with their state carried over",
+            "Number of parallel sentences, all of one length; minibatchSize then is the number of time steps after "
+            "which they are cut, with their state carried over. 0: as many sentences as fit into minibatchSize words",
             Range{0, double(INT32_MAX)}, {"nbruttineachrecurrentiter"}),
-        Opt("cacheBlockSize", &S::cacheBlockSize, "Words that are read and shuffled at a time", Range{1}),
+        Opt("cacheBlockSize", &S::cacheBlockSize, "Number of words that are read and shuffled at a time", Range{1}),
         Opt("randomize", &S::randomize,
-            "sentences are always shuffled within a block of cacheBlockSize words, for write commands, too; with "
-            "cacheBlockSize=1 they come in the order of the file, so that what is written can be told apart")
+            "sentences are always shuffled within a block of cacheBlockSize words, also for write commands; "
+            "cacheBlockSize=1 keeps the order of the file")
             .WithoutEffect(),
-        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
+        Opt("prefetch", &S::prefetch, "Prefetch minibatches in a thread"),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file"),
     };
 }
@@ -108,13 +108,12 @@ OptionTable<LmFeatureOptions> LmFeatureOptions::Options()
     using S = LmFeatureOptions;
     return {
         Opt("dim", &S::dim, "usually 0: the input has a row for each word").WithoutEffect().Here(),
-        Choice(
-            "mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
-            "Rows of the labels. class: word, class, first word of the class and one behind its last; softmax: the "
-            "word's number; nce: that, its log probability, and the same of noise_number drawn words. What was trained "
-            "with nce has its perplexity in tests with softmax. One row for each word, as CrossEntropyWithSoftmax "
-            "wants them, have labels of CNTKTextFormatReader"),
-        Opt("noise_number", &S::noiseNumber, "Noise words for each word, mode nce", Range{0, 1e6}),
+        Choice("mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
+               "Rows of the labels. class: word, class, first word of the class and the word after its last; softmax: "
+               "the id of the word; nce: the id of the word, its log probability, and both for each of noise_number "
+               "drawn words. Test a model trained with nce with softmax, which gives the perplexity. For "
+               "CrossEntropyWithSoftmax, which expects one row per word, use CNTKTextFormatReader"),
+        Opt("noise_number", &S::noiseNumber, "Number of noise words for each word in mode nce", Range{0, 1e6}),
     };
 }
 
@@ -127,13 +126,14 @@ OptionTable<LmLabelOptions> LmLabelOptions::Options()
             Range{0, double(INT32_MAX)}),
         Choice("labelType", &S::labelType,
                {{"category", Type::Category}, {"nextWord", Type::NextWord}, {"none", Type::None}},
-               "none: no such stream. The first label block is the input, the second one the word behind it"),
+               "none: no stream. The first label block is the input, the second one the next word"),
         Opt("labelMappingFile", &S::labelMappingFile,
-            "Words, one a line, id = line from 0; of the input's block. Default: the ids of wordclass"),
+            "Words, one a line; the id is the line number from 0. Read from the block of the input. Default: the ids "
+            "of wordclass"),
         Opt("beginSequence", &S::beginSequence,
-            "a line is a sentence; if none begins with that of the input's block, a warning says so")
+            "a line is a sentence; the reader warns if no sentence begins with the word that the input's block gives")
             .WithoutEffect(),
-        Opt("endSequence", &S::endSequence, "the same for the last word").WithoutEffect(),
+        Opt("endSequence", &S::endSequence, "same as beginSequence, for the last word").WithoutEffect(),
     };
 }
 
@@ -176,8 +176,7 @@ LmConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
     if (labels.empty() || labels.size() > 2)
         FailAt(config.Where(), ErrorKind::Config, "the reader has ", labels.size(),
                " label blocks; expected two, the first one (by its name) for the input words, the second one for the "
-               "words behind them, such as labelIn=[labelDim=10000; labelMappingFile=words.txt] "
-               "labels=[labelType=nextWord]");
+               "next words, such as labelIn=[labelDim=10000; labelMappingFile=words.txt] labels=[labelType=nextWord]");
     const auto featureOptions = ReadOptions<LmFeatureOptions>(features == nullptr ? config : *features);
     lm.mode = featureOptions.mode;
     lm.noiseWords = featureOptions.noiseNumber;
@@ -204,7 +203,8 @@ LmConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
     }
     if (lm.reader.wordclass.empty() && lm.mode != LmMode::Softmax && !lm.labelName.empty())
         FailAt(config.Where(), ErrorKind::Config, "mode=", lm.mode == LmMode::Class ? "class" : "nce",
-               " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action makes one");
+               " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action writes "
+               "such a file");
     return lm;
 }
 
@@ -224,8 +224,8 @@ LmConfig ReadLmConfig(const ReaderContext& context)
     CheckDimensions(*sized.block, sized.options.labelDim, lm);
     lm.unknownWord = lm.words.Find(lm.reader.unk);
     if (lm.unknownWord == Vocabulary::c_unknown)
-        context.log.Warn(Concat("unk '", lm.reader.unk, "' is not in vocabulary '", lm.words.Source(),
-                                "'; a word of the text that is not in it ends the run"));
+        context.log.Warn(Concat("unk '", lm.reader.unk, "' is not in the vocabulary '", lm.words.Source(),
+                                "'; a word of the text that is not in the vocabulary ends the run"));
     return lm;
 }
 

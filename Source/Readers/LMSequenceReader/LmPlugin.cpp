@@ -25,8 +25,8 @@ CNTK_EXPORT_WRITER(cntk::MakeLmWriter)
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {
     description.name = "LMSequenceReader";
-    description.doc = "Text for language models: one sentence a line; words are the input, the words behind them the "
-                      "labels. As LMSequenceWriter it writes the words with the largest values.";
+    description.doc = "Text for language models: one sentence a line; words are the input, the next words the labels. "
+                      "As LMSequenceWriter it writes the words with the largest values.";
     description.keepsOrder = "cacheBlockSize=1";
     cntk::DescribeLmOptions(description);
     cntk::DescribeWordWriterOptions(description,

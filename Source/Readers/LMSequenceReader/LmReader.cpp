@@ -34,7 +34,7 @@ int32_t LmText::IdOf(std::string_view word) const
     if (id != Vocabulary::c_unknown)
         return id;
     if (m_config.unknownWord == Vocabulary::c_unknown)
-        Fail(ErrorKind::Data, m_lines.Location(word), ": word '", word, "' is not in vocabulary '",
+        Fail(ErrorKind::Data, m_lines.Location(word), ": word '", word, "' is not in the vocabulary '",
              m_config.words.Source(), "', and neither is unk '", m_config.reader.unk, "'", m_config.words.Hint(word));
     return m_config.unknownWord;
 }
@@ -60,7 +60,7 @@ std::string LmText::CheckMarkers()
         "WARNING: LMSequenceReader: none of the ", Counted(m_markers.sentences, "sentence"), " read of '",
         m_lines.Path(), "' ", begins ? "" : Concat("begins with '", m_config.beginSequence, "' (beginSequence)"),
         begins || ends ? "" : " or ", ends ? "" : Concat("ends with '", m_config.endSequence, "' (endSequence)"),
-        "; a line is read as it is: without them the model does not learn how sentences begin and end\n");
+        "; the reader does not add markers, and without them the model does not learn how sentences begin and end\n");
 }
 
 // Warns once that the output has another order than the text.
@@ -71,8 +71,8 @@ std::string LmText::WarnOfOrder()
         std::is_sorted(m_sentences.begin(), m_sentences.end(), standsBefore))
         return {};
     m_hasWarnedOfOrder = true;
-    return Concat("WARNING: LMSequenceReader: sentences are shuffled whatever randomize says, and what is written does "
-                  "not stand in the order of '",
+    return Concat("WARNING: LMSequenceReader: sentences are shuffled whatever randomize says, so that the output is "
+                  "not in the order of '",
                   m_lines.Path(), "'; cacheBlockSize=1 keeps that order\n");
 }
 

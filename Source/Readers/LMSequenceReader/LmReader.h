@@ -20,9 +20,9 @@ namespace cntk
 
 enum class LmMode
 {
-    Class, // word, class, first and last word of the class
+    Class,   // word, class, first and last word of the class
     Softmax, // word
-    Nce // word and noise words with their log probabilities
+    Nce      // word and noise words with their log probabilities
 };
 
 struct LmReaderOptions
@@ -73,8 +73,8 @@ struct LmConfig
     size_t noiseWords = 0;
     std::string featureName = "features";
     std::string labelName = "labels"; // empty: no labels are wanted
-    Vocabulary words; // ids of words
-    Vocabulary classes; // counts and classes of ids; empty without wordclass
+    Vocabulary words;                 // ids of words
+    Vocabulary classes;               // counts and classes of ids; empty without wordclass
     int32_t unknownWord = Vocabulary::c_unknown;
     std::string beginSequence; // from the block of the input; the text must contain them
     std::string endSequence;

@@ -21,8 +21,9 @@ constexpr auto c_labelKeys = {"token", "labelMappingFile", "labelDim", "labelTyp
 void WarnOfRest(const std::string& path, size_t line, Log& log)
 {
     if (line > 0)
-        log.Warn(Concat(path, ":", line, ": a blank line ends the list, so that this line and those behind it are not ",
-                        "read; without the blank line they are"));
+        log.Warn(Concat(path, ":", line,
+                        ": a blank line ends the list, so that this line and the lines after it are not ",
+                        "read; delete the blank line if they belong to the list"));
 }
 
 const char* KeyOfWords(const LuLabelOptions& options)
@@ -52,7 +53,7 @@ void ReadWords(LuVocabulary& vocabulary, const ConfigParameters& block, const st
         if (isClass)
             return Vocabulary::FromClassList(path);
         Vocabulary words = Vocabulary::FromList(path, Vocabulary::BlankLine::EndOfList);
-        words.RequireSingleWords("a list of words and classes wants mode=class");
+        words.RequireSingleWords("a list of words and classes needs mode=class");
         return words;
     };
     vocabulary.words = WithPosition(block.WhereOf(key), read);
@@ -61,7 +62,7 @@ void ReadWords(LuVocabulary& vocabulary, const ConfigParameters& block, const st
     if (labelDim > 0 && labelDim != vocabulary.words.Size())
         log.Warn(Concat(block.WhereOf("labelDim").Location(), ": labelDim=", labelDim, " of '", block.Name(),
                         "', but '", path, "' has ", Counted(vocabulary.words.Size(), "word"),
-                        "; there are as many rows as words"));
+                        "; the stream gets as many rows as words"));
     vocabulary.unknownWord = vocabulary.words.Find(unk);
 }
 
@@ -83,7 +84,7 @@ std::pair<const ConfigParameters*, const ConfigParameters*> FindLabelBlocks(cons
             return &config.RequireBlock(labels[position]);
         const auto same = [&](const std::string& name) { return EqualsIgnoreCase(name, wanted); };
         if (std::none_of(labels.begin(), labels.end(), same))
-            FailAt(config.WhereOf(key), ErrorKind::Config, key, ": there is no label block '", wanted,
+            FailAt(config.WhereOf(key), ErrorKind::Config, key, ": the reader has no label block '", wanted,
                    "'; label blocks: ", Join(labels, ", "), DidYouMean(wanted, labels));
         return &config.RequireBlock(wanted);
     };
@@ -111,33 +112,34 @@ OptionTable<LuReaderOptions> LuReaderOptions::Options()
     using S = LuReaderOptions;
     return {
         Opt("file", &S::file,
-            "Required. The text: a token a line, the last column is its label, the others are its words; a blank line "
-            "ends a sentence")
+            "Required. The text: one token a line. The last column is its label, the other columns are its words; a "
+            "blank line ends a sentence")
             .Required()
             .InputFile(),
         Opt("wordContext", &S::wordContext,
-            "Offsets of the words that stand above each other in the input, 0 the word itself: 0:1:2 or -1:0:1; beyond "
-            "the sentence its first or last word"),
+            "Offsets of the words that are stacked in the input; 0 is the word itself: 0:1:2 or -1:0:1. Beyond the "
+            "ends of the sentence its first or last word is used"),
         Opt("wordmap", &S::wordmap,
-            "Words to be replaced before they are looked up: lines of two words, from and to; of several lines for a "
-            "word the last counts")
+            "Replacements of words before the look-up: lines of two words, from and to. If a word has several lines, "
+            "the last counts")
             .InputFile(),
-        Opt("unk", &S::unk, "The word (or label) that stands for all that are not in the token file"),
+        Opt("unk", &S::unk, "The word (or label) that replaces those outside the token file"),
         Opt("nbruttsineachrecurrentiter", &S::parallelSequences,
-            "Number of sentences side by side; for a writer always 1", Range{1}, {"nbruttineachrecurrentiter"}),
+            "Number of parallel sentences; always 1 if the reader has a writer", Range{1},
+            {"nbruttineachrecurrentiter"}),
         Opt("randomize", &S::randomize,
-            "auto or true: sentences are shuffled in blocks of 50000 lines; else they come "
-            "as they stand"),
+            "auto or true: sentences are shuffled in blocks of 50000 lines; otherwise they come in the order of the "
+            "file"),
         Opt("equalLength", &S::equalLength,
-            "Only sentences of one length side by side, others wait; false: shorter ones are followed by gaps"),
+            "true: parallel sentences have one length, and others wait; false: shorter sentences are followed by gaps"),
         Opt("dataMultiPass", &S::dataMultiPass,
-            "Begin anew at the end of the data until the epoch has more than epochSize sentences"),
+            "Restart at the end of the data until the epoch has more than epochSize sentences"),
         Opt("ignoresentencebegintag", &S::ignoreSentenceBeginTag, "Only false is supported"),
         Opt("inputLabel", &S::inputLabel, "Label block of the input; default: the first one by name"),
         Opt("outputLabel", &S::outputLabel, "Label block of the labels; default: the second one by name"),
         Opt("ioNodeNames", &S::ioNodeNames,
-            "a:b: blocks in this one, each a complete reader of its own; keys that they lack are taken from here"),
-        Opt("prefetch", &S::prefetch, "Read ahead in a thread"),
+            "a:b: blocks inside this one, each a complete reader; they inherit missing keys from this block"),
+        Opt("prefetch", &S::prefetch, "Prefetch minibatches in a thread"),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file and counts its lines"),
     };
 }
@@ -148,21 +150,20 @@ OptionTable<LuLabelOptions> LuLabelOptions::Options()
     return {
         Opt("dim", &S::dim, "").WithoutEffect().Here(),
         Opt("token", &S::token,
-            "Words, one a line, id = line from 0; a blank line ends the list; mode class: a word "
-            "and its class"),
-        Opt("labelMappingFile", &S::labelMappingFile, "Used where there is no token"),
+            "Words, one a line; the id is the line number from 0. A blank line ends the list. mode=class: a word and "
+            "its class a line"),
+        Opt("labelMappingFile", &S::labelMappingFile, "Used if token is missing"),
         Opt("labelDim", &S::labelDim,
-            "Not used: the token file decides; a warning where it has another number of words")
+            "Ignored: the token file decides. The reader warns if it has another number of words")
             .Here(),
         Choice("mode", &S::isClass, {{"plain", false}, {"class", true}},
-               "Labels. plain: one of as many rows as there are words; class: word, class, first word of the class and "
-               "one behind its last in the first four rows"),
+               "Form of the labels. plain: one row per word, with a 1 in the row of the label; class: four rows, word, "
+               "class, first word of the class and the word after its last"),
         Choice("labelType", &S::isCategory, {{"category", true}}, "Only category"),
-        Opt("useWordMap", &S::useWordMap, "Replace words by wordmap; words that it does not have become unk"),
+        Opt("useWordMap", &S::useWordMap, "Replace words by wordmap; words without a replacement become unk"),
         Opt("beginSequence", &S::beginSequence, "", {"beginingSequence"}).WithoutEffect(),
         Opt("endSequence", &S::endSequence,
-            "A word (of the first column) or label that ends a sentence, as a blank line "
-            "does"),
+            "A word (of the first column) or a label that ends a sentence like a blank line"),
         Opt("isProposal", &S::isProposal, "").WithoutEffect().Here(),
     };
 }
@@ -195,7 +196,7 @@ WordMap ReadWordMap(const std::string& path, Log& log)
         if (!isNew && map[from] != to && !std::exchange(hasWarned, true))
             log.Warn(Concat(lines.Location(columns[0]), ": '", from, "' becomes '", to, "' here, but '", map[from],
                             "' in line ", before->second,
-                            "; the last line counts, and so it does for other words of several lines"));
+                            "; the last line of a word counts, also for other words with several lines"));
         before->second = lines.LineNumber();
         map[from] = to;
     }
@@ -276,7 +277,7 @@ LuConfig ReadLuConfig(const ReaderContext& context)
                                   [&] { return ReadWordMap(ResolveInputPath(options.wordmap), context.log); });
     if (lu.input.words.Size() > size_t(INT32_MAX) / options.wordContext.size())
         FailAt(config.Where(), ErrorKind::Config, "wordContext of ", options.wordContext.size(), " words and ",
-               lu.input.words.Size(), " words in the token file make too many rows; at most ", INT32_MAX);
+               lu.input.words.Size(), " words in the token file make too many rows; the limit is ", INT32_MAX);
     return lu;
 }
 

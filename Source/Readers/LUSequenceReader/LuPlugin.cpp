@@ -52,7 +52,7 @@ CNTK_EXPORT_WRITER(cntk::MakeLuWriter)
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {
     description.name = "LUSequenceReader";
-    description.doc = "Text for spoken language understanding: a token a line, its words and its label. As "
+    description.doc = "Text for spoken language understanding: one token a line, its words and its label. As "
                       "LUSequenceWriter it writes the labels with the largest values.";
     cntk::DescribeLuOptions(description);
     cntk::DescribeWordWriterOptions(description, "Required. The labels, one a line, as token of the reader");

@@ -169,10 +169,10 @@ void LuReader<ElemType>::FailNoSentences() const
 {
     if (!m_text.LoneWord().empty())
         Fail(ErrorKind::Data, m_text.LoneWord(),
-             " stands alone, and so does every other word of the file; expected its label behind it, as the last "
-             "column of the line");
+             " stands alone, and so does every other word of the file; expected its label after it, as the last column "
+             "of the line");
     Fail(ErrorKind::Data, "data file '", m_config.reader.file,
-         "' has no sentences; expected lines of words and a label, and a blank line behind each sentence");
+         "' has no sentences; expected lines of words and a label, and a blank line after each sentence");
 }
 
 // Groups the sentences of the next minibatch for all workers. False at the end of the epoch.
@@ -218,14 +218,13 @@ void LuReader<ElemType>::WarnOnce(std::string& log)
 {
     if (!m_text.LoneWord().empty() && !std::exchange(m_hasWarnedOfLoneWord, true))
         log += "WARNING: " + m_text.LoneWord() +
-               " stands alone and is passed over, as are other lines of one column; expected a label behind it\n";
+               " stands alone and is skipped, like other lines with one column; expected a label after it\n";
     // A gap in the numbers of the sentences shows that a sentence of another length waits.
     const std::vector<Sentence>& group = m_text.Group();
     const bool hasGap = group.back().number - group.front().number >= group.size();
     if (m_config.forWriting && hasGap && !std::exchange(m_hasWarnedOfOrder, true))
         log += Concat("WARNING: LUSequenceReader: with nbruttsineachrecurrentiter=", m_config.reader.parallelSequences,
-                      " sentences get ahead of others for their length, and what is written does not stand in the "
-                      "order of '",
+                      " sentences overtake others of another length, so that the output is not in the order of '",
                       m_config.reader.file, "'; equalLength=false keeps that order\n");
 }
 

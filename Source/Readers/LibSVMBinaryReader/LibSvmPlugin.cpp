@@ -8,7 +8,7 @@ CNTK_EXPORT_INPUT_FILES(cntk::AddLibSvmInputFiles)
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {
     description.name = "LibSVMBinaryReader";
-    description.doc = "Binary file of records with sparse features and dense labels, which names its streams; in their "
-                      "order.";
+    description.doc =
+        "Binary file of records with sparse features and dense labelsthat names its streams, in the order of the file.";
     cntk::DescribeLibSvmOptions(description);
 }

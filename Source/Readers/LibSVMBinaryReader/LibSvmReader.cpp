@@ -230,8 +230,8 @@ struct LibSvmOptions
         using S = LibSvmOptions;
         return {
             Opt("file", &S::file, "Required. The binary file").Required().InputFile(),
-            Opt("minibatch", &S::minibatch, "Records of a minibatch; 0: what the learner asks for"),
-            Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
+            Opt("minibatch", &S::minibatch, "Records of a minibatch; 0: the learner's minibatchSize"),
+            Opt("randomize", &S::randomize, "records come in the order of the file").WithoutEffect(),
             MinibatchMode(&S::fullMinibatches),
             Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file and its streams"),
         };
@@ -249,11 +249,11 @@ struct LibSvmStreamOptions
     static OptionTable<LibSvmStreamOptions> Options()
     {
         using S = LibSvmStreamOptions;
-        constexpr const char* inFile = "the file says what a stream is and has";
+        constexpr const char* inFile = "the file describes its streams";
         return {
             Opt("rename", &S::rename,
-                "The input node that gets the stream which has the block's name in the file; either name may be "
-                "the one in the file")
+                "The input node for the stream that has the block's name in the file. The two names may also be "
+                "exchanged")
                 .Here(),
             Opt("dim", &S::dim, inFile).WithoutEffect().Here(),
             Opt("labelDim", &S::labelDim, inFile).WithoutEffect().Here(),
@@ -273,11 +273,11 @@ struct LibSvmLabelOptions
         using S = LibSvmLabelOptions;
         return {
             Opt("labelDim", &S::labelDim,
-                "Rows of the labels, 1 in the first and 0 in the others, that an input node of this name gets without "
-                "being in the file; 0: as the node has",
+                "Rows of labels with a 1 in the first row, which an input node of this name gets although the file has "
+                "no such stream; 0: as many as the node has",
                 Range{0, double(INT32_MAX)})
                 .Here(),
-            Opt("dim", &S::dim, "The same where there is no labelDim", Range{0, double(INT32_MAX)}).Here(),
+            Opt("dim", &S::dim, "Used if labelDim is missing", Range{0, double(INT32_MAX)}).Here(),
         };
     }
 };
@@ -322,7 +322,7 @@ void RenameStreams(const ConfigParameters& config, const std::string& path, std:
         if (size_t(first - streams.begin()) < i)
             FailAt(config.Where(), ErrorKind::Config, "'", path, "': streams '",
                    inFile[size_t(first - streams.begin())].name, "' and '", inFile[i].name, "' are both named '",
-                   streams[i].name, "' by rename; each needs a name of its own");
+                   streams[i].name, "' by rename; each needs a different name");
     }
 }
 

@@ -30,8 +30,8 @@ struct LibSvmBatch
 {
     struct Stream
     {
-        std::vector<ElemType> values; // labels only: dim values for each record
-        std::vector<int32_t> rowIndices; // features only
+        std::vector<ElemType> values;      // labels only: dim values for each record
+        std::vector<int32_t> rowIndices;   // features only
         std::vector<int32_t> columnStarts; // features only: records + 1
     };
     size_t records = 0;

@@ -34,8 +34,8 @@ const char* BinaryCursor::Need(size_t bytes, const char* what)
     {
         // A sequential read loads a large piece; a jump loads only a small one.
         constexpr size_t c_jump = 4096;
-        const bool goesOn = m_position >= m_windowBegin && m_position <= windowEnd;
-        const size_t wanted = std::min(std::max(bytes, goesOn ? c_piece : c_jump), Left());
+        const bool continues = m_position >= m_windowBegin && m_position <= windowEnd;
+        const size_t wanted = std::min(std::max(bytes, continues ? c_piece : c_jump), Left());
         m_window.resize(std::max(m_window.size(), std::max(wanted, c_piece)));
         m_file.Read(m_position, m_window.data(), wanted);
         m_windowBegin = m_position;

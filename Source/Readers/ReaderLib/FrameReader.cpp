@@ -243,7 +243,8 @@ void FrameReader<ElemType>::WarnOfNonFinite(size_t stream, const ElemType* value
     m_hasWarned = true;
     m_log.Warn(Concat(m_source->PlaceOf(stream, first + found / info.rows), ": element ", found % info.rows, " of '",
                       info.name, "' is ", values[found],
-                      ", no finite number, and so is what is computed from it; only the first such value is told"));
+                      "; a NaN or infinite input spoils everything that is computed from it; later values of this kind "
+                      "are not reported"));
 }
 
 template <class ElemType>

@@ -124,7 +124,7 @@ private:
     bool m_prefetching = false;
     size_t m_nextRecord = 0; // where the last epoch stopped
     size_t m_recordsRead = 0;
-    std::mutex m_sourceMutex; // the prefetch thread parses while the caller may ask for the total
+    std::mutex m_sourceMutex;       // the prefetch thread parses while the caller may ask for the total
     MinibatchPipe<ElemType> m_pipe; // last: its thread uses the other members
 };
 

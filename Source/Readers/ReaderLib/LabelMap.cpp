@@ -49,7 +49,7 @@ LabelMap LabelMap::FromText(std::string_view text, std::string source)
         {
             if (const int32_t id = map.Find(label); id != c_unknown)
                 Fail(ErrorKind::Data, map.m_source, ":", lineNumber, ": label '", label, "' is in line ",
-                     lines[size_t(id)], " already; a label must be in the label map once, or one of its classes (", id,
+                     lines[size_t(id)], " already; a label map must not repeat a label, since one of its classes (", id,
                      " and ", map.Size(), ") could never occur");
             map.Add(std::move(label));
             lines.push_back(lineNumber);

@@ -42,7 +42,7 @@ public:
     struct Piece
     {
         std::string_view text; // begins with the first record; valid until the next call of Extend or Read
-        size_t offset = 0; // in the file
+        size_t offset = 0;     // in the file
         size_t records = 0;
     };
     // Reads records from the known records first .. first+count-1: at least one, and as many as one piece holds.

@@ -25,7 +25,7 @@ template <class Item>
 class Prefetcher
 {
 public:
-    static constexpr size_t c_mostItems = 8; // waiting
+    static constexpr size_t c_mostItems = 8;               // waiting
     static constexpr size_t c_mostBytes = size_t(1) << 20; // of the waiting items together, if there are several
     using Bytes = size_t (*)(const Item&);
 
@@ -58,7 +58,7 @@ public:
             m_ended = false;
             m_largest = 0;
             m_room = 1; // until the size of an item is known
-            m_pace = {};
+            m_timePerItem = {};
             m_fullAt = {};
         }
         if (!m_thread.joinable())
@@ -136,15 +136,15 @@ private:
         ++m_ready;
         m_rests = m_ready >= m_room;
         if (m_rests && m_room > 1)
-            MeasurePace();
+            MeasureTimePerItem();
     }
 
     // Measures the time per taken item between two moments without room.
-    void MeasurePace()
+    void MeasureTimePerItem()
     {
         const Clock::time_point now = Clock::now();
         if (m_fullAt != Clock::time_point{} && m_taken > m_takenAtFull)
-            m_pace = (now - m_fullAt) / (m_taken - m_takenAtFull);
+            m_timePerItem = (now - m_fullAt) / (m_taken - m_takenAtFull);
         m_fullAt = now;
         m_takenAtFull = m_taken;
     }
@@ -152,18 +152,19 @@ private:
     // Waits until an item may be filled.
     void Rest(std::unique_lock<std::mutex>& lock)
     {
-        const auto goesOn = [this] { return m_quit || (m_running && !m_ended && !m_rests); };
+        const auto isWanted = [this] { return m_quit || (m_running && !m_ended && !m_rests); };
         size_t before = SIZE_MAX;
         // If no item was taken during a nap, the next wait has no time limit.
-        while (m_pace > Clock::duration{} && !goesOn() && m_running && !m_ended && m_taken != before)
+        while (m_timePerItem > Clock::duration{} && !isWanted() && m_running && !m_ended && m_taken != before)
         {
             before = m_taken;
             m_naps = true;
-            m_changed.wait_for(lock, m_pace * std::max<size_t>(m_ready - std::min(m_ready, m_room / 2), 1), goesOn);
+            m_changed.wait_for(lock, m_timePerItem * std::max<size_t>(m_ready - std::min(m_ready, m_room / 2), 1),
+                               isWanted);
             m_naps = false;
             m_rests = m_rests && m_ready > m_room - std::max<size_t>(m_room / 4, 1);
         }
-        m_changed.wait(lock, goesOn);
+        m_changed.wait(lock, isWanted);
     }
 
     void Work()
@@ -210,14 +211,14 @@ private:
     size_t m_first = 0;
     size_t m_ready = 0;
     std::vector<Item> m_spare; // items to be filled
-    size_t m_made = 0; // items that exist, without the caller's
+    size_t m_made = 0;         // items that exist, without the caller's
     size_t m_largest = 0;
-    size_t m_room = 1; // for waiting items
+    size_t m_room = 1;    // for waiting items
     bool m_rests = false; // until enough items are taken
-    bool m_naps = false; // rests, but wakes by itself
-    size_t m_taken = 0; // items so far
+    bool m_naps = false;  // rests, but wakes by itself
+    size_t m_taken = 0;   // items so far
     // Time between two taken items; 0: unknown. The time when there was last no room.
-    Clock::duration m_pace{};
+    Clock::duration m_timePerItem{};
     Clock::time_point m_fullAt{};
     size_t m_takenAtFull = 0;
     bool m_running = false;

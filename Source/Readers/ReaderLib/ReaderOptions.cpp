@@ -41,7 +41,7 @@ const ConfigParameters& RequireOutputBlock(const ConfigParameters& writer, const
     if (writer.ExistsHere(node))
         return writer.RequireBlock(node);
     FailAt(writer.WhereOf("outputNodeNames"), ErrorKind::Config, "outputNodeNames lists '", node,
-           "', but the writer has no block ", node, "=[...] that says where its values go",
+           "', but the writer has no block ", node, "=[...] that names the file for its values",
            DidYouMean(node, writer.BlockNames()));
 }
 

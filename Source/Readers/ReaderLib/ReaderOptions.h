@@ -29,9 +29,8 @@ Option<S> MinibatchMode(bool S::*isFull)
 {
     return Choice(
         "minibatchMode", isFull, {{"partial", false}, {"full", true}},
-        "full: only minibatches of full size, the epoch is rounded up to a multiple of it; what is written, "
-        "and averages over the data (test, eval, cv, cvReader, precomputed statistics), take each record once "
-        "all the same");
+        "full: only minibatches of full size; the epoch is rounded up to a multiple of it. Writing, and averages over "
+        "the data (test, eval, cv, cvReader, precomputed statistics), still take each record once");
 }
 
 // randomize = auto | none | number of records

@@ -38,7 +38,7 @@ size_t ShuffleWithinWindow(std::vector<uint32_t>& order, size_t count, size_t ra
         for (int i = 0; i < c_tries; ++i)
         {
             const size_t r = random.Draw(begin, end);
-            const size_t going = order[t]; // to r
+            const size_t going = order[t];  // to r
             const size_t coming = order[r]; // to t
             if (r <= going + half && going < r + half && t <= coming + half && coming < t + half)
             {
@@ -102,7 +102,7 @@ private:
     size_t m_epochStart = 0;
     size_t m_startRecord = 0;
     size_t m_position = 0; // of the next minibatch
-    size_t m_range = 0; // 0: in the order of the data
+    size_t m_range = 0;    // 0: in the order of the data
 
     // The current shuffled block: positions [begin, end).
     size_t m_blockBegin = 0;

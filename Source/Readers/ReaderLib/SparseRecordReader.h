@@ -34,8 +34,8 @@ struct SparseRecordOptions
 {
     std::string readerName;
     RecordWalkOptions walk;
-    size_t minibatchSize = 0; // 0: the minibatch size of the epoch request
-    size_t groupSize = 1; // minibatches have a multiple of this number of records
+    size_t minibatchSize = 0;  // 0: the minibatch size of the epoch request
+    size_t groupSize = 1;      // minibatches have a multiple of this number of records
     bool repeatsFirst = false; // each minibatch has the first records of the data
 };
 

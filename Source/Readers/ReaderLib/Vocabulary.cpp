@@ -29,8 +29,8 @@ void Vocabulary::AddClass(std::string_view text, const std::string& location)
         Fail(ErrorKind::Data, location, ": expected the number of a class, found '", text, "'");
     const int32_t last = m_classIds.empty() ? 0 : m_classIds.back();
     if (*number < last)
-        Fail(ErrorKind::Data, location, ": class ", *number, " comes behind class ", last,
-             "; expected classes that do not decrease, since the words of a class must stand together");
+        Fail(ErrorKind::Data, location, ": class ", *number, " comes after class ", last,
+             "; expected classes that do not decrease, since the words of a class must be consecutive");
     m_classIds.push_back(int32_t(*number));
 }
 

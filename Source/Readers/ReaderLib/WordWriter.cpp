@@ -29,7 +29,7 @@ struct WriterOptions
             Opt("outputNodeNames", &S::outputNodeNames,
                 "Required. Nodes to write; each has a block of its name in the writer's block")
                 .Required(),
-            Opt("unk", &S::unk, "the words come from the token files").WithoutEffect(),
+            Opt("unk", &S::unk, "the token files decide the words").WithoutEffect(),
         };
     }
 };
@@ -44,10 +44,10 @@ struct OutputOptions
     {
         using S = OutputOptions;
         return {
-            Opt("file", &S::file, "Required. The text file that is written").Required(),
+            Opt("file", &S::file, "Required. The text file to write").Required(),
             Opt("token", &S::token, "Required. The words").Required(),
-            Opt("nbest", &S::nbest, "How many words to write of each column, the largest value first; zeros are none",
-                Range{1}),
+            Opt("nbest", &S::nbest,
+                "Number of words to write for each column, the largest value first; zero values are skipped", Range{1}),
         };
     }
 };

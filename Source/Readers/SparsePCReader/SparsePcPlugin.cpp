@@ -8,6 +8,6 @@ CNTK_EXPORT_INPUT_FILES(cntk::AddSparsePcInputFiles)
 extern "C" CNTK_PLUGIN_EXPORT void DescribePlugin(cntk::PluginDescription& description)
 {
     description.name = "SparsePCReader";
-    description.doc = "Binary file of records with sparse features and one label value, in their order.";
+    description.doc = "Binary file of records with sparse features and one label value, in the order of the file.";
     cntk::DescribeSparsePcOptions(description);
 }

@@ -27,16 +27,15 @@ OptionTable<SparsePcOptions> SparsePcOptions::Options()
             .Required()
             .InputFile(),
         Opt("microbatchSize", &S::microbatchSize,
-            "Records that belong together: minibatches are made of that many, or of a multiple", Range{1}),
+            "Number of records that belong together; minibatches have a multiple of it", Range{1}),
         Opt("traceLevel", &S::traceLevel, "Amount of printing: 1 names the file"),
-        Opt("maxReadData", &S::maxReadData, "Records that begin behind so many bytes are left out; 0: all are read"),
+        Opt("maxReadData", &S::maxReadData,
+            "Records that begin after this number of bytes are ignored; 0: all records are read"),
         Opt("gradientCheck", &S::gradientCheck, "Each minibatch has the first records of the file again"),
         Opt("returnDense", &S::returnDense, "Deliver the features as dense columns"),
-        Opt("sparsenessFactor", &S::sparsenessFactor, "memory follows the number of values that there are")
-            .WithoutEffect(),
-        Opt("verificationCode", &S::verificationCode,
-            "The number that stands behind each record, for a check; 0: there is none"),
-        Opt("randomize", &S::randomize, "records come as they stand").WithoutEffect(),
+        Opt("sparsenessFactor", &S::sparsenessFactor, "memory depends on the number of values").WithoutEffect(),
+        Opt("verificationCode", &S::verificationCode, "The number after each record, as a check; 0: records have none"),
+        Opt("randomize", &S::randomize, "records come in the order of the file").WithoutEffect(),
     };
 }
 
@@ -44,7 +43,7 @@ OptionTable<SparsePcFeatureOptions> SparsePcFeatureOptions::Options()
 {
     using S = SparsePcFeatureOptions;
     return {Opt("dim", &S::dim,
-                "Required. Number of elements of the feature. In a record the features stand in reverse alphabetical "
+                "Required. Number of elements of the feature. The features of a record are in reverse alphabetical "
                 "order of their blocks",
                 Range{1, double(INT32_MAX)})
                 .Required()
@@ -54,7 +53,7 @@ OptionTable<SparsePcFeatureOptions> SparsePcFeatureOptions::Options()
 OptionTable<SparsePcLabelOptions> SparsePcLabelOptions::Options()
 {
     using S = SparsePcLabelOptions;
-    constexpr const char* c_notUsed = "Accepted and not used: a record has one label value";
+    constexpr const char* c_notUsed = "Ignored: a record has one label value";
     return {
         Opt("labelDim", &S::labelDim, c_notUsed).Here(),
         Opt("dim", &S::dim, c_notUsed).Here(),
@@ -71,7 +70,7 @@ SparsePcSource<ElemType>::SparsePcSource(const SparsePcOptions& options, std::ve
     for (size_t i = 0; i < features; ++i)
         m_features.emplace_back(m_streams[i].name, m_streams[i].rows, sizeof(ElemType));
     const std::string hint =
-        Concat("; the file's values are taken for numbers of ", sizeof(ElemType), " bytes, as precision says",
+        Concat("; the values of the file are read as numbers of ", sizeof(ElemType), " bytes, according to precision",
                options.verificationCode == 0 ? ", and records have no verificationCode" : "");
     m_indexer.SetHint(hint);
     m_cursor.SetHint(hint);
@@ -94,7 +93,7 @@ size_t SparsePcSource<ElemType>::Extend(size_t wanted)
             const auto code = m_indexer.Take<int32_t>(c_codeName);
             if (code != m_options.verificationCode)
                 m_indexer.FailAtByte(position, Concat("expected verificationCode=", m_options.verificationCode,
-                                                      " behind the record, found ", code));
+                                                      " after the record, found ", code));
         }
         m_offsets.push_back(m_end);
         m_end = m_indexer.Position();

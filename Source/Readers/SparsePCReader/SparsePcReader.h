@@ -68,9 +68,9 @@ private:
     DataFile m_file;
     BinaryCursor m_indexer; // goes through the file once
     BinaryCursor m_cursor;
-    std::vector<size_t> m_offsets; // of the known records
-    size_t m_end = 0; // end of the last known record
-    size_t m_limit = 0; // records that begin at this byte or later are not read
+    std::vector<size_t> m_offsets;  // of the known records
+    size_t m_end = 0;               // end of the last known record
+    size_t m_limit = 0;             // records that begin at this byte or later are not read
     std::vector<ElemType> m_values; // of a record that becomes dense
     std::vector<int32_t> m_rows;
 };

@@ -66,7 +66,7 @@ struct UciReaderOptions
     static OptionTable<UciReaderOptions> Options();
 };
 
-// One feature or label block, with what is needed to speak of it.
+// One feature or label block, with its place for messages.
 struct UciBlock
 {
     std::string name;
@@ -75,7 +75,7 @@ struct UciBlock
     size_t columns = 0; // of the file
     bool isLabel = false;
     bool isCategory = false;
-    size_t labelDim = 0;          // 0: what the label map says
+    size_t labelDim = 0;          // 0: the size of the label map
     std::string labelMappingFile; // category labels only
 };
 
@@ -86,7 +86,7 @@ struct UciConfig
     SourcePos fileWhere;
     std::vector<UciBlock> blocks; // in alphabetical order; label blocks of type none are left out
     bool hasLabels = false;
-    bool hasCacheKeys = false; // the original's binary cache was asked for
+    bool hasCacheKeys = false; // the config has keys of CNTK v1.1's binary cache
 };
 
 // Reads and checks the blocks; fails (Config) with positions.

@@ -1,4 +1,4 @@
-// What the library exports.
+// The exported functions of the plugin.
 #include "Common/PluginExports.h"
 #include "Readers/UCIFastReader/UciReader.h"
 

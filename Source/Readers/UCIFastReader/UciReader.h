@@ -31,14 +31,14 @@ public:
     std::vector<std::string> CreateLabelMaps() override;
 
 private:
-    // A label map that was made of the data and is not written yet.
+    // A label map that was collected from the data and is not written yet.
     struct NewMap
     {
         std::string path;
         const LabelMap* labels;
     };
 
-    // False if the mapping file is missing and the labels were taken from the data.
+    // Returns false if the mapping file is missing and the labels were collected from the data.
     bool LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation);
     size_t CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool made) const;
     void CollectLabels(const UciBlock& block, LabelMap& labels);
@@ -50,7 +50,7 @@ private:
     std::vector<StreamInfo> m_streams;
     std::vector<NewMap> m_newMaps;
     std::unique_ptr<UciParser<ElemType>> m_parser;
-    std::vector<RecordTarget<ElemType>> m_targets; // of the piece at hand
+    std::vector<RecordTarget<ElemType>> m_targets; // of the current piece
 };
 
 template <class ElemType>

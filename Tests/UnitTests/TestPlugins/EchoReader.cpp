@@ -1,5 +1,5 @@
-// The smallest library that the loader takes: one stream of one value, two minibatches an epoch, of which nothing but
-// the values is there: no network could be trained with them. It exports no writer, and is linked with nothing.
+// The smallest library that the loader accepts: one stream with one value, two minibatches an epoch. No network can
+// train with its data, which have no layout. It exports no writer and links with nothing.
 #include "Common/PluginExports.h"
 
 namespace

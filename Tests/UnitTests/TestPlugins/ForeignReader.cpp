@@ -1,4 +1,4 @@
-// A library that is no plugin at all, in the place where one is expected.
+// A library that is no plugin, in the place of one.
 extern "C" __attribute__((visibility("default"))) int ForeignFunction()
 {
     return 1;

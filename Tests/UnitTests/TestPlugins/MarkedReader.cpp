@@ -1,4 +1,5 @@
-// A reader of somebody else's, with a key of its own for its data: it marks the option, and exports the function.
+// A third-party reader with its own key for its data file: it marks the option as an input file and exports the
+// function that lists input files.
 #include "Common/PluginExports.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 

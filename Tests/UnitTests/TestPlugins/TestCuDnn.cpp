@@ -1,4 +1,4 @@
-// A library that has cuDNN's version function alone.
+// A library that has only cuDNN's version function.
 #include <cstddef>
 
 extern "C" size_t cudnnGetVersion();

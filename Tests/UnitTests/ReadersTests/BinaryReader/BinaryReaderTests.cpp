@@ -323,7 +323,7 @@ TEST_F(BinaryReaderTests, MalformedFiles)
     loop[65536 + 8] = 5;
     loop[65536 + 272 + 2] = 1;
     EXPECT_THAT(errorOf(Write("loop.bin", loop)),
-                HasSubstr("the header at byte 65536 has a section at byte 65536, expected one behind it"));
+                HasSubstr("the header at byte 65536 has a section at byte 65536, expected a position after it"));
 }
 
 TEST_F(BinaryReaderTests, NumbersThatAreNotFinite)

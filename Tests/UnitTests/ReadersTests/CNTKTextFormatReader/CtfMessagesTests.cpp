@@ -45,14 +45,14 @@ TEST_F(CtfMessagesTests, MalformedSamples)
     EXPECT_EQ(ErrorOf("1 |x 1 2 3|s 1:1\n"),
               "1:10: stream 'x' has more than dim=2 values, expected the end of the sample, found '3'");
     EXPECT_EQ(ErrorOf("1 |x 1|s 2:\n"),
-              "1:12: expected a number of sparse stream 's' behind ':', found the end of the row");
+              "1:12: expected a number of sparse stream 's' after ':', found the end of the row");
     EXPECT_EQ(ErrorOf("1 |x 1|s 2\n"), "1:10: expected a pair index:value of sparse stream 's', found '2'");
     EXPECT_EQ(ErrorOf("1 |x 1|s -2:1\n"), "1:10: expected a pair index:value of sparse stream 's', found '-2:1'");
     EXPECT_EQ(ErrorOf("1 |x 1|s 2.5:1\n"), "1:10: expected a pair index:value of sparse stream 's', found '2.5:1'");
     EXPECT_EQ(ErrorOf("1 |x 1|s 9:1\n"), "1:10: index 9 of sparse stream 's' is too large, expected less than dim=9");
     EXPECT_EQ(ErrorOf("1 |x 1|s 99999999999999999999:1\n"),
               "1:10: index 99999999999999999999 of sparse stream 's' is too large, expected less than dim=9");
-    EXPECT_EQ(ErrorOf("1 | x 1|s 2:1\n"), "1:4: expected the name of a stream behind '|', found a blank");
+    EXPECT_EQ(ErrorOf("1 | x 1|s 2:1\n"), "1:4: expected the name of a stream after '|', found a blank");
     EXPECT_EQ(ErrorOf("1 |x 1|s 2:1\n1 x 3\n"), "2:3: expected '|' and the name of a stream, found 'x'");
     EXPECT_EQ(ErrorOf("1 |x 1|s 2:1\n\n"),
               "2:1: expected a sequence id or '|' and the name of a stream, found a blank line");
@@ -71,11 +71,10 @@ TEST_F(CtfMessagesTests, SequencesWithoutASample)
               "1: the row has no sample of stream 's', expected one at least; did you mean 'S'?");
     // Why it has none; what was wrong with other sequences is told in the log.
     for (const std::string trace : {"", " traceLevel=0"})
-        EXPECT_EQ(
-            ErrorOf("5 |x a\n5 |x 1|s 1:1\n6 |x 1|s b\n6 |x 2|s c\n", "maxErrors=9" + trace),
-            "3: sequence 6 has no sample of stream 's', expected one at least; malformed samples were left out: " +
-                Path("data.txt") + ":3:10: expected a pair index:value of sparse stream 's', found 'b'; " +
-                Path("data.txt") + ":4:10: expected a pair index:value of sparse stream 's', found 'c'");
+        EXPECT_EQ(ErrorOf("5 |x a\n5 |x 1|s 1:1\n6 |x 1|s b\n6 |x 2|s c\n", "maxErrors=9" + trace),
+                  "3: sequence 6 has no sample of stream 's', expected one at least; malformed samples were dropped: " +
+                      Path("data.txt") + ":3:10: expected a pair index:value of sparse stream 's', found 'b'; " +
+                      Path("data.txt") + ":4:10: expected a pair index:value of sparse stream 's', found 'c'");
 }
 
 TEST_F(CtfMessagesTests, ErrorsAreToleratedUpToALimit)
@@ -83,10 +82,9 @@ TEST_F(CtfMessagesTests, ErrorsAreToleratedUpToALimit)
     const std::string text = "1 |x 1 |s 1:1\n1 |x a |s 1:1\n1 |x b |s 1:x\n";
     EXPECT_EQ(ErrorOf(text, "maxErrors=3"), "no error");
     EXPECT_THAT(LogText(), testing::HasSubstr("WARNING: " + Path("data.txt") +
-                                              ":3:13: expected a number of sparse stream 's' behind ':', found 'x'\n"));
-    EXPECT_EQ(ErrorOf(text, "maxErrors=2"),
-              "3:13: expected a number of sparse stream 's' behind ':', found 'x'; that is "
-              "one malformed sample more than maxErrors=2");
+                                              ":3:13: expected a number of sparse stream 's' after ':', found 'x'\n"));
+    EXPECT_EQ(ErrorOf(text, "maxErrors=2"), "3:13: expected a number of sparse stream 's' after ':', found 'x'; that "
+                                            "is one malformed sample more than maxErrors=2");
     // What a disk has lost is malformed as well.
     Write("zeros.txt", std::string_view("1 |x 1\n\0\0\0\n2 |x 2\n", 18));
     auto reader = Make("file=" + Path("zeros.txt") + " randomize=none maxErrors=1 input=[x=[dim=1 format=dense]]");
@@ -140,7 +138,7 @@ TEST_F(CtfMessagesTests, Configs)
     EXPECT_THAT(ConfigErrorOf(file), testing::HasSubstr("config: the reader has no streams"));
     EXPECT_EQ(
         ConfigErrorOf(file + " x=[dim=1 format=dense] y=[dim=1 format=dense]"),
-        "config: the blocks of streams, here x, y, stand in a block of their own; expected input=[ x=[ ... ] ... ]");
+        "config: the blocks of streams, here x, y, must stand inside a block input; expected input=[ x=[ ... ] ... ]");
     EXPECT_THAT(ConfigErrorOf(file + " input=[x=[dim=1 format=thick]]"), testing::HasSubstr("thick"));
     EXPECT_THAT(ConfigErrorOf(file + " input=[x=[format=dense]]"), testing::HasSubstr("dim"));
     EXPECT_EQ(ConfigErrorOf(file + " input=[x=[dim=1 format=dense] y=[alias=x dim=1 format=dense]]"),
@@ -165,7 +163,7 @@ TEST_F(CtfMessagesTests, TheOriginalsMalformedRows)
     ASSERT_EQ(samples.size(), 7u);
     EXPECT_EQ(samples[4], 1u); // the only well-formed sequence, id 5
     EXPECT_THAT(LogText(), testing::HasSubstr(":2:13: index 10 of sparse stream 'B' is too large"));
-    EXPECT_THAT(LogText(), testing::HasSubstr(":6:15: expected a number of sparse stream 'B' behind ':', found ':2'"));
+    EXPECT_THAT(LogText(), testing::HasSubstr(":6:15: expected a number of sparse stream 'B' after ':', found ':2'"));
 }
 
 } // namespace

@@ -305,10 +305,10 @@ TEST_F(CtfReaderTests, ForWritingPiecesSideBySideAreWarnedOf)
             ReadStream(*Make(Block(c_oneX, "truncated=true " + more), true), MakeRequest(0, minibatchSize), 0, false),
             ElementsAre("1; 4; 2; 5", "3; gap; 6; gap"))
             << more;
-        EXPECT_THAT(LogText(),
-                    HasSubstr("WARNING: CNTKTextFormatReader: with truncated=true and 2 sequences side by side pieces "
-                              "of one stand between those of others in what is written; truncated=false has whole "
-                              "sequences, one after the other\n"));
+        EXPECT_THAT(
+            LogText(),
+            HasSubstr("WARNING: CNTKTextFormatReader: with truncated=true and 2parallel sequences, pieces of sequences "
+                      "alternate in the output; truncated=false writes whole sequences, one after another\n"));
     }
 }
 

@@ -122,7 +122,7 @@ TEST_F(HtkLatticeTests, UtterancesWithoutALatticeAreLeftOut)
     EXPECT_EQ(count, 2u);
     Write("den.toc", "u0=.../den.slf[0]\n");
     EXPECT_EQ(ErrorOf(WithLattices()), "data: too many utterances have no lattice in 'den.toc': 2 of 3 utterances; the "
-                                       "first that is left out: utterance 'u1' (a.scp:2) has no lattice in 'den.toc'");
+                                       "first such utterance: utterance 'u1' (a.scp:2) has no lattice in 'den.toc'");
 }
 
 TEST_F(HtkLatticeTests, UtterancesThatAreReadTwice)
@@ -160,9 +160,9 @@ TEST_F(HtkLatticeTests, WhatIsNotRead)
     Make("unigram=x " + WithLattices(" numLatTocFile=num.toc") + " hmms=[phoneFile=x transPFile=y]");
     const std::string log = LogText();
     for (const char* const text :
-         {": HTKMLFReader: numLatTocFile is not read, since the reference is that of the labels\n",
-          ": HTKMLFReader: phoneFile is not read, since the states and their times are those of the lattices\n",
-          "HTKMLFReader: unigram is not used, since the scores of the language model are those of the lattices\n"})
+         {": HTKMLFReader: numLatTocFile is not read, since the labels are the reference\n",
+          ": HTKMLFReader: phoneFile is not read, since the lattices contain the states and their times\n",
+          "HTKMLFReader: unigram is not used, since the lattices contain the scores of the language model\n"})
         EXPECT_THAT(log, testing::HasSubstr(text));
     EXPECT_THAT(log, testing::Not(testing::HasSubstr("transPFile")));
 }
@@ -224,8 +224,8 @@ TEST_F(HtkLatticeTests, ErrorsOfLattices)
     EXPECT_EQ(errorOf(".../x.slf", ""),
               "data: den.toc:1: the lattice of utterance 'u0' begins at byte 0, but 'x.slf' has 0");
     EXPECT_EQ(errorOf(".../x.slf[3]", "\x1F\x8B\x08 lattices"),
-              "data: den.toc:1: file of lattices 'x.slf' is compressed by gzip; unpack it, and let the list name the "
-              "file unpacked, with the offsets there");
+              "data: den.toc:1: file of lattices 'x.slf' is compressed by gzip; unpack it, and list the unpacked file "
+              "with the offsets in it");
     EXPECT_EQ(errorOf(".../x.slf", "\xFF\xFEV"), "data: file of lattices 'x.slf' is UTF-16 text, expected UTF-8 or "
                                                  "ASCII");
 }

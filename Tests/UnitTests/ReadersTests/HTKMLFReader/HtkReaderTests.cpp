@@ -316,8 +316,9 @@ TEST_F(HtkReaderTests, AFileWithoutFramesIsRefused)
         Write("w.scp", Path("data.htk") + "\n" + Path("none.htk") + "\n");
         const auto error = [&]
         { return MessageOf([&] { Make("features=[dim=2 scpFile=" + Path("w.scp") + "]", forWriting); }); };
-        EXPECT_THAT(error(), testing::HasSubstr("none.htk' has no frames, expected one at least; take it out of the "
-                                                "list, or make it anew"));
+        EXPECT_THAT(error(),
+                    testing::HasSubstr(
+                        "none.htk' has no frames, expected one at least; remove it from the list, or create it again"));
         EXPECT_THAT(error(), testing::HasSubstr("w.scp:2"));
         Write("w.scp", Path("none.htk") + "\n");
         EXPECT_EQ(error(), "data: the utterances of script file '" + Path("w.scp") + "' have no frames");
@@ -418,16 +419,15 @@ TEST_F(HtkReaderTests, ErrorsOfTheConfig)
               "config: contextWindow: expected one odd number of frames, or left:right");
     EXPECT_EQ(ErrorOf("truncated=true" + Blocks()),
               "config: truncated=true reads utterances, it needs frameMode=false");
-    EXPECT_EQ(
-        ErrorOf("nbruttsineachrecurrentiter=2" + Blocks()),
-        "config: nbruttsineachrecurrentiter is 2, but frames are read one by one; several utterances side by side "
-        "need frameMode=false");
+    EXPECT_EQ(ErrorOf("nbruttsineachrecurrentiter=2" + Blocks()),
+              "config: nbruttsineachrecurrentiter is 2, but frames are read one by one; parallel utterances need "
+              "frameMode=false");
     EXPECT_EQ(ErrorOf("readMethod=rollingWindow frameMode=false" + Blocks()),
               "config: readMethod=rollingWindow shuffles frames; utterances (frameMode=false) need "
               "readMethod=blockRandomize");
     EXPECT_EQ(ErrorOf("labels=[mlfFile=x labelDim=3]"),
               "config: the reader has no feature block; it needs one such as features=[dim=792; scpFile=train.scp], "
-              "named as the network's input; blocks that are there: labels");
+              "named as the network's input; its blocks are labels");
     EXPECT_EQ(ErrorOf("randomize=x" + Blocks()),
               "config: 'randomize' is 'x', expected auto, none or a number of frames");
     EXPECT_EQ(ErrorOf("features=[dim=2 scpFile=" + Path("none.scp") + "]"),

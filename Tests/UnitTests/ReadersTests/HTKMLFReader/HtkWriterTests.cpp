@@ -81,7 +81,7 @@ TEST_F(HtkWriterTests, Errors)
                   [&] {
                       writer->SaveMinibatch({{"x", Batch<float>(2, {1, 2})}}, {});
                   }),
-              "config: the writer has a block for 'y', but that node is not written; list it in the outputNodeNames of "
+              "config: the writer has a block for 'y', but that node is not written; add it to the outputNodeNames of "
               "the command");
     EXPECT_EQ(MessageOf(
                   [&] {

@@ -95,14 +95,13 @@ TEST_F(LatticeTocTests, Errors)
     EXPECT_EQ(ErrorOfToc("a/u1=x[1]\n\na/u1=y[1]\n"),
               "data: x.toc:3: the lattice of utterance 'a/u1' is at x.toc:1 already");
     for (const std::string line : {"u1", "=x", "u1=", "u1= [5]", "=[5]"})
-        EXPECT_EQ(
-            ErrorOfToc("\n" + line + "\n"),
-            "data: x.toc:2: '" + line +
-                "' does not say where the lattice of which utterance is, expected key=archive[offset] or key=file");
+        EXPECT_EQ(ErrorOfToc("\n" + line + "\n"),
+                  "data: x.toc:2: '" + line +
+                      "' is no entry of an utterance and its lattice, expected key=archive[offset] or key=file");
     for (const std::string path : {"x]", "x[]", "x[-1]", "x[1,2]", "x[0x1]", "x[18446744073709551616]"})
         EXPECT_EQ(ErrorOfToc("u1=" + path), "data: x.toc:1: '" + path +
-                                                "' ends with no offset, expected [offset], a number of bytes from the "
-                                                "beginning of the archive");
+                                                "' does not end with an offset, expected [offset], a number of bytes "
+                                                "from the beginning of the archive");
     EXPECT_EQ(ErrorOfToc("\n \n"),
               "data: list of lattices 'x.toc' has no entries, expected lines key=archive[offset] or key=file");
     EXPECT_EQ(ErrorOfToc("\x1F\x8B"), "data: list of lattices 'x.toc' is compressed by gzip, expected text");

@@ -63,7 +63,7 @@ TEST_F(ScpMlfTests, ScpErrors)
     EXPECT_EQ(ScpError("\n\n"), "data: script file 'x.scp' has no entries");
     EXPECT_EQ(ScpError("a\n\nb\n"), "data: x.scp:2: the line is blank, expected a feature file");
     EXPECT_EQ(ScpError("a=b[1,x]"),
-              "data: x.scp:1: '[1,x]' is no range of frames, expected [first,last] with whole numbers from 0");
+              "data: x.scp:1: '[1,x]' is not a range of frames, expected [first,last] with whole numbers from 0");
     EXPECT_EQ(ScpError("ok\na=b[5,4]"), "data: x.scp:2: the range of frames [5,4] ends before it begins");
     EXPECT_EQ(ScpError("a=[0,4]"),
               "data: x.scp:1: 'a=[0,4]' names no file, expected name=file[first,last], name=file or file");
@@ -106,7 +106,7 @@ TEST_F(ScpMlfTests, EntriesWithoutAQuotedNameAreSkippedWithAWarning)
     const auto warning = [](int line, const std::string& text)
     {
         return Concat("x.mlf:", line, ": '", text,
-                      "' is no name of an utterance, expected one in double quotes; the entry is skipped\n");
+                      "' is not the name of an utterance in double quotes; the entry is skipped\n");
     };
     std::string expected;
     for (const auto& [line, text] :
@@ -173,9 +173,9 @@ TEST_F(ScpMlfTests, MlfErrors)
     EXPECT_EQ(MlfError(head + "0 100000\n.\n"),
               "data: x.mlf:3: utterance 'a/u1': '0 100000' has 2 columns, expected start, end and state");
     EXPECT_EQ(MlfError(head + "0 100000 s0\n200000 300000 s1\n.\n"),
-              "data: x.mlf:4: utterance 'a/u1': the segment '200000 300000 s1' begins at frame 2, but the one before "
-              "ends at frame 1");
-    EXPECT_EQ(MlfError(head + "0 1e5 s0\n.\n"), "data: x.mlf:3: utterance 'a/u1': '1e5' in '0 1e5 s0' is no time, "
+              "data: x.mlf:4: utterance 'a/u1': the segment '200000 300000 s1' begins at frame 2, but the previous "
+              "segment ends at frame 1");
+    EXPECT_EQ(MlfError(head + "0 1e5 s0\n.\n"), "data: x.mlf:3: utterance 'a/u1': '1e5' in '0 1e5 s0' is not a time, "
                                                 "expected a whole number of frames or of 100 ns");
     EXPECT_EQ(
         MlfError(head + "0 100000 s2\n.\n"),
@@ -184,7 +184,7 @@ TEST_F(ScpMlfTests, MlfErrors)
     EXPECT_EQ(MlfError(head + "0 100000 x\n.\n"),
               "data: x.mlf:3: utterance 'a/u1': the class id of state 'x' is 2, expected less than labelDim=2");
     EXPECT_EQ(MlfError(head + "0 1 s0\n.\n\"a/u1.rec\"\n0 1 s0\n.\n"),
-              "data: x.mlf:5: utterance 'a/u1': there are labels for it already");
+              "data: x.mlf:5: utterance 'a/u1': it already has labels");
 }
 
 TEST_F(ScpMlfTests, StateLists)
@@ -192,7 +192,7 @@ TEST_F(ScpMlfTests, StateLists)
     EXPECT_EQ(States().Find("x"), 2);
     EXPECT_EQ(States().Find("y"), -1);
     EXPECT_EQ(Cut(MessageOf([&] { StateList::FromFile(Write("s", "a\nb\na\n")); })),
-              "data: state list 's':3: state 'a' stands in line 1 already");
+              "data: state list 's':3: state 'a' is already in line 1");
     EXPECT_EQ(Cut(MessageOf([&] { StateList::FromFile(Write("s", "a\n\nb\n")); })),
               "data: state list 's':2: the line is blank, expected a state");
     EXPECT_EQ(Cut(MessageOf([&] { StateList::FromFile(Write("s", "\n")); })), "data: state list 's' is empty");

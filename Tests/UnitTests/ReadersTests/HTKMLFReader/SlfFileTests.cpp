@@ -184,14 +184,15 @@ TEST_F(SlfFileTests, Circles)
     const std::string nodes = "I=0 t=0\nI=1 t=0\nI=2 t=0\nI=3 t=.01\nI=4 t=.01\n";
     EXPECT_EQ(ErrorOfText("N=5 L=5\n" + nodes +
                           "J=0 S=0 E=1\nJ=1 S=1 E=2\nJ=2 S=2 E=1\nJ=3 S=2 E=3 d=:s0,.01:\nJ=4 S=3 E=4\n"),
-              "data: a.slf:1: utterance 'u': its arcs go round in a circle, through node 1");
+              "data: a.slf:1: utterance 'u': its arcs form a cycle through node 1");
     EXPECT_EQ(ErrorOfText("N=5 L=2\n" + nodes + "J=0 S=0 E=0\nJ=1 S=0 E=3 d=:s0,.01:\n"),
-              "data: a.slf:1: utterance 'u': there is no node that no arc enters, expected one, the first node "
-              "(start=)");
+              "data: a.slf:1: utterance 'u': an arc enters every node; expected one node without such an arc, the "
+              "first node (start=)");
     EXPECT_EQ(ErrorOfText("N=5 L=2 start=0\n" + nodes + "J=0 S=0 E=0\nJ=1 S=0 E=3 d=:s0,.01:\n"),
-              "data: a.slf:1: utterance 'u': its arcs go round in a circle, through node 0");
+              "data: a.slf:1: utterance 'u': its arcs form a cycle through node 0");
     EXPECT_EQ(ErrorOfText("N=5 L=2\n" + nodes + "J=0 S=0 E=3 d=:s0,.01:\nJ=1 S=3 E=3\n"),
-              "data: a.slf:1: utterance 'u': there is no node that no arc leaves, expected one, the last node (end=)");
+              "data: a.slf:1: utterance 'u': an arc leaves every node; expected one node without such an arc, the last "
+              "node (end=)");
 }
 
 TEST_F(SlfFileTests, ErrorsOfArcsAndNodes)
@@ -205,7 +206,7 @@ TEST_F(SlfFileTests, ErrorsOfArcsAndNodes)
     EXPECT_EQ(errorOf("I=2 t=.03", arc), in4 + "'I=2': expected a node from 0 to 1");
     EXPECT_EQ(errorOf("I=-1 t=.03", arc), in4 + "'I=-1': expected a node from 0 to 1");
     EXPECT_EQ(errorOf("I= t=.03", arc), in4 + "'I=': expected a node from 0 to 1");
-    EXPECT_EQ(errorOf("I=0 t=.03", arc), in4 + "node 0 is there already");
+    EXPECT_EQ(errorOf("I=0 t=.03", arc), in4 + "node 0 occurs twice");
     EXPECT_EQ(errorOf("I=1", arc),
               in4 + "node 1 has no time, expected t=, seconds from the beginning of the utterance");
     EXPECT_EQ(errorOf("I=1 t=-.01", arc),
@@ -214,7 +215,7 @@ TEST_F(SlfFileTests, ErrorsOfArcsAndNodes)
               in4 + "node 1 is at 1e+30 s, expected t=, seconds from the beginning of the utterance");
     for (const std::string time : {"x", "", "1x", "nan", "inf", "1e999", "0x1", "+-1"})
         EXPECT_EQ(errorOf("I=1 t=" + time, arc), in4 + "'t=" + time + "': expected a time in seconds");
-    EXPECT_EQ(errorOf("I=1 t=.03 word", arc), in4 + "'word' is no field, expected name=value");
+    EXPECT_EQ(errorOf("I=1 t=.03 word", arc), in4 + "'word' is not a field, expected name=value");
     EXPECT_EQ(errorOf("I=1 t=.03 L=sub", arc),
               in4 + "the lattice has sub-lattices, which are not read; expand them (HTK's HLRescore does so)");
     for (const std::string word : {"\"a", "'a\"", "'a'b", "\"a\\", "\"a\\\""})
@@ -227,11 +228,10 @@ TEST_F(SlfFileTests, ErrorsOfArcsAndNodes)
     EXPECT_EQ(errorOf("VERSION=1.0", arc),
               in4 + "'VERSION=', expected a node (I=...) or an arc (J=...); N=2 and L=1 say how many there are, and "
                     "1 node and 0 arcs were read");
-    EXPECT_EQ(errorOf(arc, node), in4 + "'E=1': that node is not there; expected nodes before the arcs that lead to "
-                                        "and from them");
-    EXPECT_EQ(errorOf("J=0 S=0 E=0", node),
-              in4 + "all arcs are there, but not all nodes; N=2 and L=1 say how many there are, and 1 node and 1 arc "
-                    "were read");
+    EXPECT_EQ(errorOf(arc, node),
+              in4 + "'E=1': that node does not exist; expected nodes before the arcs that use them");
+    EXPECT_EQ(errorOf("J=0 S=0 E=0", node), in4 + "all arcs were read, but not all nodes;  N=2 and L=1 say how many "
+                                                  "there are, and 1 node and 1 arc were read");
 
     EXPECT_EQ(errorOf(node, "J=1 S=0 E=1 d=:s0,.03:"), in5 + "'J=1': expected an arc from 0 to 0");
     EXPECT_EQ(errorOf(node, "J=0 S=0 E=2 d=:s0,.03:"), in5 + "'E=2': expected a node from 0 to 1");
@@ -263,7 +263,7 @@ TEST_F(SlfFileTests, ErrorsOfArcsAndNodes)
         EXPECT_EQ(errorOf(node, arc + " l=" + score),
                   in5 + "'l=" + score + "': expected a score of the language model");
     EXPECT_EQ(ErrorOfText("N=3 L=3\nI=0 t=0\nI=1 t=0\nI=2 t=.01\nJ=0 S=0 E=1\nJ=0 S=1 E=2 d=:s0,.01:\n"),
-              "data: a.slf:6: utterance 'u': arc 0 is there already");
+              "data: a.slf:6: utterance 'u': arc 0 occurs twice");
 }
 
 TEST_F(SlfFileTests, ErrorsOfTheHeader)
@@ -285,7 +285,7 @@ TEST_F(SlfFileTests, ErrorsOfTheHeader)
     EXPECT_EQ(errorOf("N=2 L=1000"), in1 + "'L=1000': the file cannot have that many arcs, it ends 56 bytes on");
     EXPECT_EQ(errorOf("N=2 L=2"), "data: a.slf:5: utterance 'u': the file ends within the lattice; N=2 and L=2 say how "
                                   "many there are, and 2 nodes and 1 arc were read");
-    EXPECT_EQ(errorOf("N=3 L=1"), "data: a.slf:4: utterance 'u': all arcs are there, but not all nodes; N=3 and L=1 "
+    EXPECT_EQ(errorOf("N=3 L=1"), "data: a.slf:4: utterance 'u': all arcs were read, but not all nodes;  N=3 and L=1 "
                                   "say how many there are, and 2 nodes and 1 arc were read");
     EXPECT_EQ(ErrorOfText("N=2 L=1\nI=0 t=0\nI=1 t=.03\nJ=0 S=0 E=1 d=:s0,.03:\nJ=1 S=0 E=1 d=:s1,.03:\n", 3),
               "data: a.slf:5: utterance 'u': 'J=1', but the lattice is complete; N=2 and L=1 say how many there are, "
@@ -295,8 +295,8 @@ TEST_F(SlfFileTests, ErrorsOfTheHeader)
                                          "begins with its header");
     EXPECT_EQ(errorOf("N=2 L=1 start=2"), in2 + "start= or end= is node 2, expected one from 0 to 1");
     EXPECT_EQ(errorOf("end=x N=2 L=1"), in1 + "'end=x': expected a node from 0 to 4294967294");
-    EXPECT_EQ(errorOf("base=1 N=2 L=1"), in1 + "'base=1': there are no logarithms to that base");
-    EXPECT_EQ(errorOf("base=-2 N=2 L=1"), in1 + "'base=-2': there are no logarithms to that base");
+    EXPECT_EQ(errorOf("base=1 N=2 L=1"), in1 + "'base=1': a logarithm cannot have that base");
+    EXPECT_EQ(errorOf("base=-2 N=2 L=1"), in1 + "'base=-2': a logarithm cannot have that base");
     EXPECT_EQ(errorOf("base=e N=2 L=1"), in1 + "'base=e': expected the base of logarithms, or 0 for no logarithms");
     EXPECT_EQ(errorOf("base=0 N=2 L=1"),
               "data: a.slf:4: utterance 'u': 'l=0': expected a probability, more than 0 (base=0)");
@@ -313,9 +313,8 @@ TEST_F(SlfFileTests, ErrorsOfTheHeader)
 TEST_F(SlfFileTests, WhatIsNoLattice)
 {
     const std::string message =
-        " begins no lattice in HTK's Standard Lattice Format (VERSION=..., then N=... L=...). Archives of the "
-        "original's own binary format are not read: write the lattices in HTK's format, with the states and their "
-        "times (d=)";
+        " does not begin a lattice in HTK's Standard Lattice Format (VERSION=..., then N=... L=...). Binary archives "
+        "of CNTK v1.1 are not supported: write the lattices in HTK's format, with the states and their times (d=)";
     const std::string in1 = "data: a.slf:1: utterance 'u': byte 0" + message;
     EXPECT_EQ(ErrorOfText("\n\n"), "data: a.slf:3: utterance 'u': byte 0" + message);
     EXPECT_EQ(ErrorOfText("LATT 1 2\n"), in1);

@@ -197,7 +197,7 @@ TEST_F(ImageReaderTests, SubtractsTheMeanImage)
                 ElementsAre("frames 1; 50 50 50 50"));
     Write("mean.xml", meanOf("1. 2. .Nan 4.", 1, 2, 2));
     EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
-              "data: meanFile '" + Path("mean.xml") + "': MeanImg has an element that is no finite number");
+              "data: meanFile '" + Path("mean.xml") + "': MeanImg has a NaN or infinite element");
     Write("mean.xml", meanOf("1. 2. 3. 4.", 1, 2, 3));
     EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
               "data: meanFile '" + Path("mean.xml") +
@@ -373,9 +373,9 @@ TEST_F(ImageReaderTests, BadLists)
     Write("map.txt", "a.png\t0\nb.png\t \r\n");
     EXPECT_EQ(ErrorOf(features), "data: " + list + ":2:7: the class is ''; expected a whole number from 0");
     Write("map.txt", " \t0\n");
-    EXPECT_EQ(ErrorOf(features), "data: " + list +
-                                     ":1:1: there is no file in front of the tab; expected the image's "
-                                     "file, a tab and its class");
+    EXPECT_EQ(ErrorOf(features),
+              "data: " + list +
+                  ":1:1: there is no file name before the tab; expected the image's file, a tab and its class");
     Write("map.txt", "\n \t\n");
     EXPECT_EQ(ErrorOf(features), "data: list of images '" + list + "' names no image");
 }
@@ -390,7 +390,7 @@ TEST_F(ImageReaderTests, BadImages)
     Write("map.txt", picture + "\t0\n" + Write("text.png", "no image at all") + "\t0\n");
     EXPECT_THAT(ErrorOf("width=2 height=2 channels=1", "randomize=none"),
                 testing::StartsWith("data: " + list + ":2: image '" + Path("text.png") +
-                                    "' cannot be decoded: it is damaged, or of a kind that OpenCV does not read"));
+                                    "' cannot be decoded: it is damaged, or in a format that OpenCV does not read"));
     Write("map.txt", picture + "\t0\n" + Path("") + "\t0\n");
     EXPECT_EQ(ErrorOf("width=2 height=2 channels=1", "randomize=none"),
               "data: " + list + ":2: '" + Path("") + "' is a folder, expected a file");
@@ -420,7 +420,7 @@ TEST_F(ImageReaderTests, AJpegFileWithoutItsEndIsWarnedOf)
     EXPECT_TRUE(
         std::equal(samples[2].features.begin(), samples[2].features.end(), samples[0].features.begin(), isNear));
     EXPECT_EQ(LogText(), "WARNING: " + Path("map.txt") + ":3: image '" + Path("cut.jpg") +
-                             "' is damaged: the JPEG file has no end; what is missing of it is made up\n");
+                             "' is damaged: the JPEG file has no end; the missing part is filled in\n");
 }
 
 // Its decoder is one of those that take unsigned bytes alone.

@@ -101,8 +101,8 @@ TEST_F(LmReaderTests, TextsWithoutMarkers)
             ReadStream(*reader, MakeRequest(epoch, 10), 0);
         return LogText().substr(before);
     };
-    const std::string end = "; a line is read as it is: without them the model does not learn how sentences begin and "
-                            "end\n";
+    const std::string end =
+        "; the reader does not add markers, and without them the model does not learn how sentences begin and end\n";
     const std::string bare = logOf("a b c\nc b a b\n");
     const std::string warning =
         "WARNING: LMSequenceReader: none of the 2 sentences read of '" + Path("text.txt") + "' ";
@@ -127,10 +127,9 @@ TEST_F(LmReaderTests, TextsWithoutMarkers)
 TEST_F(LmReaderTests, WhatIsWrittenInAnotherOrderIsTold)
 {
     Write("text.txt", "</s> a </s>\n</s> b </s>\n</s> c </s>\n</s> a b </s>\n</s> b b </s>\n</s> c b </s>\n");
-    const std::string warning =
-        "WARNING: LMSequenceReader: sentences are shuffled whatever randomize says, and what is "
-        "written does not stand in the order of '" +
-        Path("text.txt") + "'; cacheBlockSize=1 keeps that order\n";
+    const std::string warning = "WARNING: LMSequenceReader: sentences are shuffled whatever randomize says, so that "
+                                "the output is not in the order of '" +
+                                Path("text.txt") + "'; cacheBlockSize=1 keeps that order\n";
     ReadStream(*Make(Block()), MakeRequest(0, 10), 0);
     ReadStream(*Make(Block("cacheBlockSize=1"), true), MakeRequest(0, 10), 0);
     EXPECT_THAT(LogText(), Not(HasSubstr("WARNING")));
@@ -371,11 +370,9 @@ TEST_F(LmReaderTests, MessagesOfVocabularies)
     EXPECT_EQ(errorWith("0 x </s> 0\n"), "data: " + vocabulary + ":1:3: expected how often the word occurs, found 'x'");
     EXPECT_EQ(errorWith("0 9 </s> one\n"),
               "data: " + vocabulary + ":1:10: expected the number of a class, found 'one'");
-    EXPECT_EQ(
-        errorWith("0 9 </s> 1\n1 8 a 0\n"),
-        "data: " + vocabulary +
-            ":2:7: class 0 comes behind class 1; expected classes that do not decrease, since the words of a class "
-            "must stand together");
+    EXPECT_EQ(errorWith("0 9 </s> 1\n1 8 a 0\n"), "data: " + vocabulary +
+                                                      ":2:7: class 0 comes after class 1; expected classes that do not "
+                                                      "decrease, since the words of a class must be consecutive");
     EXPECT_EQ(errorWith("0 9 a 0\n1 8 a 0\n"),
               "data: " + vocabulary + ":2:5: word 'a' occurs twice, it has id 0 already; expected each word once");
     EXPECT_EQ(errorWith("0 9 </s> 0\n1 8 a 0\n"),
@@ -385,7 +382,7 @@ TEST_F(LmReaderTests, MessagesOfVocabularies)
     Write("vocab.txt", "0 9 </s> 0\n1 8 a 0\n");
     EXPECT_EQ(ErrorOf(Block()), "data: " + Path("words.txt") + ":2: expected a word, found a blank line");
     Write("words.txt", "</s>\na\n");
-    EXPECT_EQ(ErrorOf(Block()), "data: " + Path("text.txt") + ":1:8: word 'z' is not in vocabulary '" +
+    EXPECT_EQ(ErrorOf(Block()), "data: " + Path("text.txt") + ":1:8: word 'z' is not in the vocabulary '" +
                                     Path("words.txt") + "', and neither is unk '<unk>'");
 }
 
@@ -413,7 +410,7 @@ TEST_F(LmReaderTests, MessagesOfConfigs)
     EXPECT_THAT(ErrorOf(file), HasSubstr("config: the reader has 0 label blocks; expected two"));
     EXPECT_EQ(ErrorOf(file + " labelIn=[labelDim=5]"),
               "config: mode=class needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass "
-              "action makes one");
+              "action writes such a file");
     EXPECT_THAT(ErrorOf(file + " wordclass=" + Path("vocab.txt") + " labelIn=[labelType=nextWord] labels=[labelDim=5]"),
                 HasSubstr("labelType=nextWord is for the second label block"));
     EXPECT_EQ(ErrorOf(file + " wordclass=" + Path("vocab.txt") + " labelIn=[labelDim=6]"),

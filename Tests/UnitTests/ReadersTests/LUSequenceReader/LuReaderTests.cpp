@@ -69,13 +69,13 @@ TEST_F(LuReaderTests, WordsAndLabels)
                 ElementsAre("1x4 row0[0,4); 0:1; 3:1 4:1; 2:1; 1:1", "1x1 row0[0,1); 4:1", "1x1 row0[0,1); 3:1 4:1"));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 1, false), ElementsAre("0:1; 1:1; 0:1; 0:1", "0:1", "1:1"));
     // Told once, not in each epoch.
-    EXPECT_EQ(LogText(), "WARNING: " + Path("tags.txt") +
-                             ":4: a blank line ends the list, so that this line and those behind it are not read; "
-                             "without the blank line they are\n"
-                             "WARNING: " +
-                             Path("text.txt") +
-                             ":3:1: 'alone' stands alone and is passed over, as are other lines of one column; "
-                             "expected a label behind it\n");
+    EXPECT_EQ(
+        LogText(),
+        "WARNING: " + Path("tags.txt") +
+            ":4: a blank line ends the list, so that this line and the lines after it are not read; delete the blank "
+            "line if they belong to the list\nWARNING: " +
+            Path("text.txt") +
+            ":3:1: 'alone' stands alone and is skipped, like other lines with one column; expected a label after it\n");
 }
 
 // As in the original; that the rest is not read shows in nothing but worse numbers, since its words are unknown.
@@ -89,9 +89,8 @@ TEST_F(LuReaderTests, WhatStandsBehindABlankLineOfAListIsWarnedOf)
     Write("tags.txt", "O\nB\n\n \nI\nX\n");
     Write("map.txt", "a b\n\nc d\n");
     EXPECT_EQ(Make(Block("wordmap=" + Path("map.txt")))->Streams()[1].rows, 2u);
-    const std::string rest =
-        ": a blank line ends the list, so that this line and those behind it are not read; without "
-        "the blank line they are\n";
+    const std::string rest = ": a blank line ends the list, so that this line and the lines after it are not read; "
+                             "delete the blank line if they belong to the list\n";
     EXPECT_EQ(LogText(), "WARNING: " + Path("tags.txt") + ":5" + rest + "WARNING: " + Path("map.txt") + ":3" + rest);
     const size_t told = LogText().size();
     Write("tags.txt", "O 0\nB 1\n\n\n");
@@ -134,10 +133,9 @@ TEST_F(LuReaderTests, WordsThatTheWordMapHasTwiceAreWarnedOf)
     EXPECT_EQ(LogText(), "") << "both lines say the same";
     Write("map.txt", "a b\nb b\n a BOS\nb a\n");
     EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 3:1"));
-    EXPECT_EQ(LogText(),
-              "WARNING: " + Path("map.txt") +
-                  ":3:2: 'a' becomes 'BOS' here, but 'b' in line 1; the last line counts, and so it does for "
-                  "other words of several lines\n");
+    EXPECT_EQ(LogText(), "WARNING: " + Path("map.txt") +
+                             ":3:2: 'a' becomes 'BOS' here, but 'b' in line 1; the last line of a word counts, also "
+                             "for other words with several lines\n");
 }
 
 TEST_F(LuReaderTests, WhatBothLabelBlocksHaveMayStandAroundThem)
@@ -295,7 +293,7 @@ TEST_F(LuReaderTests, BlocksByName)
     EXPECT_EQ(reader->Streams()[1].name, "alabels");
     EXPECT_THAT(ErrorOf("inputLabel=wrds outputLabel=alabels " + block.substr(0, block.find(" input")) +
                         block.substr(block.find(" features"))),
-                HasSubstr("config: inputLabel: there is no label block 'wrds'; label blocks: alabels, words"));
+                HasSubstr("config: inputLabel: the reader has no label block 'wrds'; label blocks: alabels, words"));
     const auto errorWith = [&](const std::string& keys)
     { return ErrorOf(keys + " " + block.substr(0, block.find(" input")) + block.substr(block.find(" features"))); };
     EXPECT_THAT(errorWith("inputLabel=words"),
@@ -363,14 +361,14 @@ TEST_F(LuReaderTests, Messages)
     Write("tags.txt", "<unk>\nO 0\nB\t1\n"); // every label would be unknown
     EXPECT_EQ(ErrorOf(Block()), "data: " + Path("tags.txt") +
                                     ":2: expected one word a line, found 'O 0', and several words in 2 of 3 lines; a "
-                                    "list of words and classes wants mode=class");
+                                    "list of words and classes needs mode=class");
     Write("tags.txt", "O\nO\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("tags.txt:2:1: word 'O' occurs twice, it has id 0 already"));
     Write("tags.txt", "O\n");
     Write("text.txt", "\nword\nmore\n\n");
     EXPECT_EQ(ErrorOf(Block()), "data: " + Path("text.txt") +
                                     ":2:1: 'word' stands alone, and so does every other word of the file; expected its "
-                                    "label behind it, as the last column of the line");
+                                    "label after it, as the last column of the line");
     Write("text.txt", "\n\n");
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of words and a label"));
 }
@@ -386,7 +384,7 @@ TEST_F(LuReaderTests, LabelDimThatTheTokenFileContradicts)
         const auto reader = Make(Block("", "labelDim=" + std::to_string(other)));
         EXPECT_EQ(reader->Streams()[1].rows, 2u);
         EXPECT_THAT(LogText(), HasSubstr(Concat("labelDim=", other, " of 'labels', but '", Path("tags.txt"),
-                                                "' has 2 words; there are as many rows as words")));
+                                                "' has 2 words; the stream gets as many rows as words")));
     }
 }
 

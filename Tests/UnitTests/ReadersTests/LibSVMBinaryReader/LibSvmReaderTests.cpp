@@ -129,10 +129,9 @@ TEST_F(LibSvmReaderTests, Names)
         Failure(File<float>(), "word=[ rename=features ]"),
         "config: 'word' with rename=features: expected one of the two to be a stream of 'data.bin'; it has words, "
         "label; did you mean 'words'?");
-    EXPECT_EQ(
-        Failure(File<float>(), "words=[ rename=label ]"),
-        "config: 'data.bin': streams 'words' and 'label' are both named 'label' by rename; each needs a name of its "
-        "own");
+    EXPECT_EQ(Failure(File<float>(), "words=[ rename=label ]"),
+              "config: 'data.bin': streams 'words' and 'label' are both named 'label' by rename; each needs a "
+              "different name");
 }
 
 TEST_F(LibSvmReaderTests, LabelsOfPairs)

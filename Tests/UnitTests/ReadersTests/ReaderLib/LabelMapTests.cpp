@@ -41,13 +41,13 @@ TEST(LabelMapTests, Grammar)
 TEST(LabelMapTests, ALabelOccursOnce)
 {
     EXPECT_EQ(MessageOf([] { NamesOf("# classes\n0\n1\n\n0\n"); }),
-              "data: map.txt:5: label '0' is in line 2 already; a label must be in the label map once, or one of its "
+              "data: map.txt:5: label '0' is in line 2 already; a label map must not repeat a label, since one of its "
               "classes (0 and 2) could never occur");
     EXPECT_EQ(MessageOf([] { NamesOf("a\nlong label:b:long label"); }),
-              "data: map.txt:2: label 'long label' is in line 2 already; a label must be in the label map once, or one "
-              "of its classes (1 and 3) could never occur");
+              "data: map.txt:2: label 'long label' is in line 2 already; a label map must not repeat a label, since "
+              "one of its classes (1 and 3) could never occur");
     EXPECT_EQ(MessageOf([] { NamesOf("x*3"); }),
-              "data: map.txt:1: label 'x' is in line 1 already; a label must be in the label map once, or one of its "
+              "data: map.txt:1: label 'x' is in line 1 already; a label map must not repeat a label, since one of its "
               "classes (0 and 1) could never occur");
 }
 
@@ -58,7 +58,7 @@ TEST(LabelMapTests, HugeLines)
     for (int i = 0; i < 20000; ++i)
         repeats += "a*1000000,";
     EXPECT_EQ(MessageOf([&] { NamesOf(repeats); }),
-              "data: map.txt:1: label 'a' is in line 1 already; a label must be in the label map once, or one of its "
+              "data: map.txt:1: label 'a' is in line 1 already; a label map must not repeat a label, since one of its "
               "classes (0 and 1) could never occur");
     constexpr size_t c_length = 1000000;
     EXPECT_EQ(NamesOf("no\n\"" + std::string(c_length, '\t') + "yes\n").size(), 2u);

@@ -110,7 +110,7 @@ TEST_F(SparsePcReaderTests, Parameters)
 
 TEST_F(SparsePcReaderTests, MalformedFiles)
 {
-    const std::string hintWithCode = "; the file's values are taken for numbers of 4 bytes, as precision says";
+    const std::string hintWithCode = "; the values of the file are read as numbers of 4 bytes, according to precision";
     const std::string hint = hintWithCode + ", and records have no verificationCode";
     const std::string good = Example<float>();
     EXPECT_EQ(Failure(good), "no error");
@@ -155,7 +155,7 @@ TEST_F(SparsePcReaderTests, MalformedFiles)
             << message;
     }
     EXPECT_EQ(Failure(Record<float>({}, {}, 1) + Int(8), "verificationCode=7"),
-              "data: 'data.bin', record 0, byte 12: expected verificationCode=7 behind the record, found 8" +
+              "data: 'data.bin', record 0, byte 12: expected verificationCode=7 after the record, found 8" +
                   hintWithCode);
     EXPECT_EQ(
         Failure(Record<float>({}, {}, 1), "verificationCode=7"),

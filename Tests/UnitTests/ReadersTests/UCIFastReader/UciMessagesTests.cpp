@@ -238,8 +238,8 @@ TEST_F(UciMessagesTests, LabelMapThatHasALabelTwice)
     const std::string twice = Write("twice.txt", "0\n1\n0\n");
     EXPECT_EQ(MakingSays("file=" + m_data + "\nlabels=[dim=1 labelDim=3 labelMappingFile=" + twice + "]"),
               "data: test.cntk:6:18: " + twice +
-                  ":3: label '0' is in line 1 already; a label must be in the label map once, or one of its classes (0 "
-                  "and 2) could never occur");
+                  ":3: label '0' is in line 1 already; a label map must not repeat a label, since one of its classes "
+                  "(0 and 2) could never occur");
 }
 
 TEST_F(UciMessagesTests, StreamsNameWhatDecidesTheirDimension)
@@ -281,10 +281,9 @@ TEST_F(UciMessagesTests, DataFileMissingOrEmpty)
 
 TEST_F(UciMessagesTests, BlocksThatCannotBe)
 {
-    EXPECT_EQ(
-        MakingSays("file=x\nlables=[start=2]"),
-        "config: test.cntk:1:1: the reader has no feature block; it needs one such as features=[dim=2; start=0], named "
-        "as the network's input; blocks that are there: lables");
+    EXPECT_EQ(MakingSays("file=x\nlables=[start=2]"),
+              "config: test.cntk:1:1: the reader has no feature block; it needs one such as features=[dim=2; start=0], "
+              "named as the network's input; its blocks are lables");
     EXPECT_THAT(
         MakingSays("file=" + m_data +
                    "\nfeatures=[dim=2]\nlabels=[dim=2 start=2 labelType=category labelMappingFile=" + m_map + "]"),

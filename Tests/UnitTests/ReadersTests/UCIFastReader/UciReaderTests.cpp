@@ -79,9 +79,10 @@ TEST_F(UciReaderTests, GrammarOfTheFile)
     EXPECT_EQ(samples[2], (Sample{{10, -INFINITY}, {2}}));
     EXPECT_EQ(samples[3].features[0], 0.1);
     EXPECT_TRUE(std::isnan(samples[3].features[1]));
-    EXPECT_THAT(LogText(), testing::HasSubstr("WARNING: " + Path("data.txt") +
-                                              ":4: element 1 of 'features' is -inf, no finite number, and so is what "
-                                              "is computed from it; only the first such value is told\n"));
+    EXPECT_THAT(LogText(),
+                testing::HasSubstr("WARNING: " + Path("data.txt") +
+                                   ":4: element 1 of 'features' is -inf; a NaN or infinite input spoils everything "
+                                   "that is computed from it; later values of this kind are not reported\n"));
 }
 
 TEST_F(UciReaderTests, NumbersBeyondThePrecision)

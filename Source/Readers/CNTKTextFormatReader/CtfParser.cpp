@@ -207,7 +207,7 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
 
 // Fails at a number that becomes infinite: its effect in training may show much later.
 template <class ElemType>
-void CtfParser<ElemType>::TellTooLarge(const char* at, const CtfStream& stream) const
+void CtfParser<ElemType>::WarnOfTooLarge(const char* at, const CtfStream& stream) const
 {
     Tell(at, Concat("expected a number of stream '", stream.alias, "' within the range of precision=",
                     sizeof(ElemType) == sizeof(float) ? "float" : "double", ", found ", TokenAt(at)));
@@ -248,7 +248,7 @@ const char* CtfParser<ElemType>::ParseDense(const char* at, const CtfStream& str
         }
         if (!std::isfinite(ElemType(value)))
         {
-            TellTooLarge(at, stream);
+            WarnOfTooLarge(at, stream);
             return nullptr;
         }
         values[count++] = ElemType(value);
@@ -291,7 +291,7 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
         }
         if (!std::isfinite(ElemType(value)))
         {
-            TellTooLarge(at + 1, stream);
+            WarnOfTooLarge(at + 1, stream);
             return nullptr;
         }
         data.rowIndices.push_back(int32_t(index));

@@ -77,7 +77,7 @@ private:
     size_t FindStream(std::string_view name);
     bool IsCutOff(const char* at) const;
     std::string TokenAt(const char* at) const;
-    void TellTooLarge(const char* at, const CtfStream& stream) const;
+    void WarnOfTooLarge(const char* at, const CtfStream& stream) const;
     void Tell(const char* at, std::string message, bool isError = true) const;
     static const char* SkipToSample(const char* at);
 

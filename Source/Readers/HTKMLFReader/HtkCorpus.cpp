@@ -202,9 +202,9 @@ void HtkLatticeStream::VisitListedFiles(const ListedFileVisitor& visit) const
 {
     for (const std::string& list : m_found)
         visit(list, "read as a list of lattices (" + m_source + ")");
-    std::unordered_set<const std::string*> isTold;
+    std::unordered_set<const std::string*> isVisited;
     for (size_t i = 0; i < m_toc.Utterances(); ++i)
-        if (isTold.insert(&m_toc.PathOf(i)).second)
+        if (isVisited.insert(&m_toc.PathOf(i)).second)
             visit(m_toc.PathOf(i), "read as lattices (" + m_toc.Location(i) + ")");
 }
 
@@ -498,13 +498,13 @@ void HtkCorpus::VisitListedFiles(const HtkConfig& config, const ListedFileVisito
     for (const auto& stream : m_features)
     {
         const ScpFile& scp = stream->Scp();
-        std::vector<bool> isTold(scp.paths.size());
+        std::vector<bool> isVisited(scp.paths.size());
         for (size_t i = 0; i < scp.entries.size(); ++i)
         {
             const uint32_t path = scp.entries[i].path;
-            if (!isTold[path])
+            if (!isVisited[path])
                 visit(scp.paths[path], "read as features (" + scp.Location(i) + ")");
-            isTold[path] = true;
+            isVisited[path] = true;
         }
     }
     for (const HtkLabelBlock& block : config.labels)

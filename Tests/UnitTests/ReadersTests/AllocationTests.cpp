@@ -1,4 +1,4 @@
-// Once its buffers have grown, a reader allocates nothing for a minibatch, with and without cache and prefetch thread.
+// Readers allocate nothing for a minibatch once their buffers have grown, with and without cache and prefetch thread.
 #include "AllocationCounter.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 #include "Readers/LMSequenceReader/LmReader.h"
@@ -49,7 +49,7 @@ TEST_F(ReaderAllocationTests, NonePerMinibatch)
     }
 }
 
-// Allocations of 100 minibatches, once each has been seen.
+// Counts the allocations of 100 minibatches, after one round through all of them.
 size_t CountAllocations(IDataReader<float>& reader, size_t minibatchSize)
 {
     HostMinibatch<float> minibatch;

@@ -1,4 +1,4 @@
-// What tests of binary readers share: bytes of numbers, little-endian as this machine's.
+// Tools for tests of binary readers: the bytes of little-endian numbers.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline std::string Long(int64_t number)
     return Bytes(number);
 }
 
-// Row and value of each of a sparse column's values.
+// Row and value of each element of a sparse column.
 using SparseRow = std::vector<std::pair<int, double>>;
 
 template <class Stored>
@@ -43,14 +43,14 @@ std::string ValuesAndRows(const SparseRow& row)
     return values + rows;
 }
 
-// An int32 count, the values, the rows.
+// Encodes an int32 count, the values, the rows.
 template <class Stored>
 std::string SparseBytes(const SparseRow& row)
 {
     return Int(int64_t(row.size())) + ValuesAndRows<Stored>(row);
 }
 
-// The text with these bytes at that place.
+// Returns the text with other bytes at that place.
 inline std::string Changed(std::string text, size_t offset, const std::string& bytes)
 {
     return text.replace(offset, bytes.size(), bytes);

@@ -1,4 +1,4 @@
-// Regular expressions of reader tests: here alone, since they take longer to compile than most tests.
+// Regular expressions of reader tests, in one file because they take long to compile.
 #include "ReadersTests/ReaderTestTools.h"
 
 #include <regex>

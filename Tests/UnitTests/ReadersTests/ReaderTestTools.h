@@ -1,4 +1,4 @@
-// What reader tests share: files in a temporary folder, a log in a file, errors as text, whole epochs.
+// Tools for reader tests: files in a temporary folder, a log in a file, errors as text, whole epochs.
 #pragma once
 
 #include "Common/Config/ConfigParameters.h"
@@ -17,12 +17,12 @@
 namespace cntk
 {
 
-// Parameters may be separated by blanks in these tests: puts each "name=" on a line of its own.
+// Puts each "name=" on a line of its own, so that tests may separate parameters by blanks.
 std::string OnLines(const std::string& parameters);
-// A message whose quoted paths have lost their folder.
+// Removes the folders of quoted paths from a message.
 std::string WithoutFolders(const std::string& message);
 
-// A folder of its own for each test; gone afterwards.
+// Provides a folder for each test and removes it afterwards.
 class ReaderTest : public testing::Test
 {
 protected:
@@ -44,7 +44,7 @@ protected:
     }
     std::string LogText() const { return ReadTextFile(Path("log.txt")); }
 
-    // The folder of shared test data; the test is skipped where it is absent.
+    // Returns the folder of shared test data; skips the test if there is none.
     static std::string Shared(const std::string& path)
     {
         const char* folder = std::getenv("CNTK_TEST_SHARED");
@@ -56,7 +56,7 @@ protected:
     std::unique_ptr<ConfigParameters> m_config;
 };
 
-// The message of the error that the body throws, with its kind in front: "data: ...".
+// Returns the message of the error that the body throws, with its kind: "data: ...".
 template <class Body>
 std::string MessageOf(Body&& body)
 {
@@ -80,7 +80,7 @@ inline EpochRequest MakeRequest(size_t epoch, size_t minibatchSize, size_t epoch
     return request;
 }
 
-// For what is written, and for averages.
+// A request for writing, and for averages.
 inline EpochRequest MakeRequestOnce(size_t minibatchSize)
 {
     EpochRequest request = MakeRequest(0, minibatchSize);
@@ -88,7 +88,7 @@ inline EpochRequest MakeRequestOnce(size_t minibatchSize)
     return request;
 }
 
-// The C library of Windows, on which some of the original's recorded minibatches were made.
+// The rand() of Windows, on which some of the recorded minibatches were made.
 class WindowsRand
 {
 public:
@@ -109,7 +109,7 @@ private:
     uint32_t m_state;
 };
 
-// One delivered sample: the dense values of stream 0, and what stream 1 holds (class ids or values).
+// One delivered sample: the dense values of stream 0, and the class ids or values of stream 1.
 struct Sample
 {
     std::vector<double> features;

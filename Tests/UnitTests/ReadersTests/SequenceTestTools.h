@@ -1,4 +1,4 @@
-// What tests of readers of sequences share: minibatches as text, one line a column.
+// Tools for tests of readers of sequences: minibatches as text, one line a column.
 #pragma once
 
 #include "ReadersTests/ReaderTestTools.h"
@@ -17,7 +17,7 @@ inline std::string NumberText(double value)
     return buffer;
 }
 
-// A column: "1 0 2.5" of a dense stream, "0:1 7:2.5" of a sparse one, "gap" where the layout has one.
+// Prints the columns of a batch: "1 0 2.5" of a dense stream, "0:1 7:2.5" of a sparse one, "gap" for a gap.
 template <class ElemType>
 std::vector<std::string> ColumnsOf(const StreamBatch<ElemType>& batch)
 {
@@ -48,7 +48,7 @@ std::vector<std::string> ColumnsOf(const StreamBatch<ElemType>& batch)
     return columns;
 }
 
-// "s1 [0,3) s2 [-2,1) gap 1 [2,4)": row and time of each sequence; a frame layout is "frames N".
+// Prints row and time of each sequence: "s1 [0,3) s2 [-2,1) gap 1 [2,4)"; a frame layout is "frames N".
 inline std::string LayoutText(const MBLayout& layout)
 {
     if (layout.IsFrameMode())
@@ -60,7 +60,7 @@ inline std::string LayoutText(const MBLayout& layout)
     return text;
 }
 
-// The error that ends an epoch of the reader that make() gives, or the making of it, as MessageOf has it.
+// Returns the error of make() or of an epoch of its reader, in the form of MessageOf.
 template <class Make>
 std::string ErrorOfReading(Make&& make)
 {
@@ -76,7 +76,7 @@ std::string ErrorOfReading(Make&& make)
         });
 }
 
-// All minibatches of an epoch: for each the layout and the columns of one stream, separated by "; ".
+// Prints all minibatches of an epoch: for each the layout and the columns of one stream, separated by "; ".
 template <class ElemType>
 std::vector<std::string> ReadStream(IDataReader<ElemType>& reader, const EpochRequest& request, size_t stream,
                                     bool withLayout = true)

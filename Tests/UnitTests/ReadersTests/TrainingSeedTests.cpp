@@ -1,5 +1,5 @@
-// trainingSeed: every reader that randomizes draws another order with another seed, the same with the same, and the
-// original's without.
+// trainingSeed: readers that randomize draw another order for another seed, the same order for the same seed, and CNTK
+// v1.1's order without a seed.
 #include "HTKMLFReader/HtkTestTools.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 #include "Readers/LMSequenceReader/LmReader.h"
@@ -55,7 +55,8 @@ protected:
         return columns;
     }
 
-    // A training's reader with its validation's, which is read in the midst of the former's epoch, from its own start.
+    // The readers of training and validation; the validation reads in the middle of a training epoch, from its own
+    // start.
     static void CheckBesideAnother(const std::function<Reader()>& make, EpochRequest request,
                                    const std::vector<std::string>& alone)
     {
@@ -81,7 +82,7 @@ protected:
         EXPECT_EQ(between, validationAlone);
     }
 
-    // hasSameData: whatever the order, an epoch holds the same columns.
+    // hasSameData: an epoch has the same columns in any order.
     void Check(const std::string& block, const Open& open, size_t minibatchSize, bool hasSameData = true,
                size_t epochSize = c_wholeDataSet)
     {
@@ -103,7 +104,7 @@ protected:
                 EXPECT_EQ(Sorted(seven), Sorted(original));
                 EXPECT_EQ(Sorted(eight), Sorted(original));
             }
-            // The same again, from the same reader: no order of another seed is kept.
+            // The same reader again: no order of another seed is kept.
             EXPECT_EQ(ReadColumns(*reader, request, 7), seven);
             EXPECT_EQ(ReadColumns(*reader, request, 8), eight);
             EXPECT_EQ(ReadColumns(*reader, request, 0), original);

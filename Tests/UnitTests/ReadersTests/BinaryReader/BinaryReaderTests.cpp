@@ -1,4 +1,4 @@
-// BinaryReader and BinaryWriter: what one writes the other reads; the places of the format; malformed files.
+// BinaryReader and BinaryWriter: reading written files, the layout of the format, malformed files.
 #include "Common/Config/UnusedKeys.h"
 #include "Readers/BinaryReader/BinaryReader.h"
 #include "Readers/BinaryReader/BinaryWriter.h"
@@ -25,7 +25,7 @@ protected:
         m_config = ConfigParameters::Parse("reader=[\nfile=" + path + "\n" + blocks + "]", "test.cntk");
         return MakeBinaryReader<ElemType>({m_config->RequireBlock("reader"), m_log});
     }
-    // Two minibatches of a node x of two rows and labels l of three classes.
+    // Writes two minibatches of a node x with two rows and labels l of three classes.
     template <class ElemType>
     std::string WriteExample()
     {
@@ -57,7 +57,7 @@ protected:
         writer.Finish();
         return path;
     }
-    // The file with these bytes changed.
+    // Writes a copy of the file with changed bytes.
     std::string Changed(size_t offset, const std::string& bytes)
     {
         std::string text = std::string(MappedFile(Path("data.bin")).Text());
@@ -66,7 +66,7 @@ protected:
     }
 };
 
-// Configs of UCIFastReader have these keys, and none of them is reported as unknown.
+// Configs of UCIFastReader have these keys; the reader reports none as unknown.
 TEST_F(BinaryReaderTests, KeysOfBlocksThatTheFileAnswers)
 {
     const auto reader = Open<float>(WriteExample<float>(), "x=[\ndim=2\nstart=1\n]\nl=[\nlabelDim=3\ndim=1\n"
@@ -85,7 +85,7 @@ TEST_F(BinaryReaderTests, ReadsWhatIsWritten)
     EXPECT_EQ(reader->Streams()[0].name, "x");
     EXPECT_EQ(reader->Streams()[1].rows, 3u);
     EXPECT_EQ(reader->TotalSamples(), 5u);
-    // Sequences one after the other, without gaps.
+    // Writes sequences one after another, without gaps.
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 3), 0),
                 ElementsAre("frames 3; 1 2; 3 4; 5 6", "frames 2; 7 8; -9 0.5"));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 5), 1), ElementsAre("frames 5; 0:1; 1:1; 2:1; 2:1; 0:1"));
@@ -317,7 +317,7 @@ TEST_F(BinaryReaderTests, MalformedFiles)
     std::string none = std::string(MappedFile(Path("data.bin")).Text());
     none[65536 + 32] = none[2 * 65536 + 32] = 0;
     EXPECT_THAT(errorOf(Write("empty.bin", none)), HasSubstr("empty.bin': the sections have no records"));
-    // Statistics that say that they are in themselves.
+    // Statistics that name themselves as their inner section.
     std::string loop = std::string(MappedFile(Path("data.bin")).Text());
     loop[65536 + 6] = 1;
     loop[65536 + 8] = 5;

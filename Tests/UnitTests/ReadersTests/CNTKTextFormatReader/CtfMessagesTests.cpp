@@ -1,4 +1,4 @@
-// What CNTKTextFormatReader says about malformed files and configs.
+// Messages of CNTKTextFormatReader about malformed files and configs.
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 #include "ReadersTests/SequenceTestTools.h"
 
@@ -15,7 +15,7 @@ protected:
         m_config = ConfigParameters::Parse("reader=[\n" + OnLines(block) + "\n]", "test.cntk");
         return MakeCtfReader<double>({m_config->RequireBlock("reader"), m_log});
     }
-    // The error of a file with the streams x (dense, 2) and s (sparse, 9), without "data: <file>:".
+    // Returns the error for a file with the streams x (dense, 2) and s (sparse, 9), without "data: <file>:".
     std::string ErrorOf(const std::string& text, const std::string& more = "")
     {
         Write("data.txt", text);
@@ -69,7 +69,7 @@ TEST_F(CtfMessagesTests, SequencesWithoutASample)
     EXPECT_EQ(ErrorOf("|x 1|s 1:1\n|x 1\n"), "2: the row has no sample of stream 's', expected one at least");
     EXPECT_EQ(ErrorOf("|#s S |x 1 |S 1:1\n"),
               "1: the row has no sample of stream 's', expected one at least; did you mean 'S'?");
-    // Why it has none; what was wrong with other sequences is told in the log.
+    // The message names the malformed samples of the sequence; those of other sequences are in the log.
     for (const std::string trace : {"", " traceLevel=0"})
         EXPECT_EQ(ErrorOf("5 |x a\n5 |x 1|s 1:1\n6 |x 1|s b\n6 |x 2|s c\n", "maxErrors=9" + trace),
                   "3: sequence 6 has no sample of stream 's', expected one at least; malformed samples were dropped: " +
@@ -85,13 +85,13 @@ TEST_F(CtfMessagesTests, ErrorsAreToleratedUpToALimit)
                                               ":3:13: expected a number of sparse stream 's' after ':', found 'x'\n"));
     EXPECT_EQ(ErrorOf(text, "maxErrors=2"), "3:13: expected a number of sparse stream 's' after ':', found 'x'; that "
                                             "is one malformed sample more than maxErrors=2");
-    // What a disk has lost is malformed as well.
+    // A disk error leaves malformed bytes.
     Write("zeros.txt", std::string_view("1 |x 1\n\0\0\0\n2 |x 2\n", 18));
     auto reader = Make("file=" + Path("zeros.txt") + " randomize=none maxErrors=1 input=[x=[dim=1 format=dense]]");
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 4), 0), testing::ElementsAre("frames 2; 1; 2"));
 }
 
-// A sample that is parsed again in the next epoch is one error, not two.
+// A sample that is parsed again in the next epoch counts as one error.
 TEST_F(CtfMessagesTests, ErrorsAreCountedOnce)
 {
     Write("data.txt", "1 |x 1\n1 |x a\n2 |x 2\n");
@@ -147,7 +147,7 @@ TEST_F(CtfMessagesTests, Configs)
               "config: 'x': the name 'a b' cannot occur in the file: a stream's name has no blanks and no '|'");
 }
 
-// The original's file of malformed rows: what is left of it is delivered.
+// The recorded file of malformed rows: its remaining rows are delivered.
 TEST_F(CtfMessagesTests, TheOriginalsMalformedRows)
 {
     const std::string data = Shared("data/ctf/invalid_inputs.txt");

@@ -1,5 +1,5 @@
-// CNTKTextFormatReader: grammar, packing, orders, epochs, truncation, bounded memory; the original's recorded
-// minibatches.
+// CNTKTextFormatReader: grammar, packing, orders, epochs, truncation, bounded memory; recorded minibatches of CNTK
+// v1.1.
 #include "Common/Random.h"
 #include "Common/Text.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
@@ -138,7 +138,7 @@ TEST_F(CtfReaderTests, InOrderMinibatchesTakeWhatFits)
     Write("data.txt", "1|x 1\n|x 2\n2|x 3\n|x 4\n3|x 5\n4|x 6\n|x 7\n|x 8\n|x 9\n");
     auto reader = Make(Block(c_oneX));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 3), 0, false), ElementsAre("1; 2", "3; 5; 4; gap", "6; 7; 8; 9"));
-    // The second epoch of five samples begins with the first sequence at or behind sample 5.
+    // The second epoch of five samples begins with the first sequence that starts at or after sample 5.
     EXPECT_THAT(ReadStream(*reader, MakeRequest(1, 4, 5), 0, false), ElementsAre("6; 7; 8; 9", "1; 3; 2; 4"));
 }
 
@@ -183,7 +183,7 @@ TEST_F(CtfReaderTests, WindowKeepsSequencesNear)
     ASSERT_GT(index.Chunks().size(), 50u);
     std::vector<uint32_t> order, chunkOrder;
     ShuffleSequences(index, 100, 3, order, chunkOrder);
-    // Distances are counted in the shuffled order of chunks.
+    // Distances count in the shuffled order of chunks.
     std::vector<size_t> position(1000);
     size_t next = 0;
     for (const uint32_t chunk : chunkOrder)
@@ -285,7 +285,7 @@ TEST_F(CtfReaderTests, TruncatedMinibatchesCarryOn)
     EXPECT_EQ(
         Make(Block(c_oneX, "truncated=true truncationLength=2 nbruttsineachrecurrentiter=2"))->ParallelSequences(0),
         1u);
-    // truncationLength is the number of steps, minibatchSize then counts samples.
+    // truncationLength is the number of steps, so minibatchSize counts samples.
     EXPECT_THAT(
         ReadStream(*Make(Block(c_oneX, "randomize=none truncated=true truncationLength=2")), MakeRequest(0, 4), 0)
             .front(),
@@ -324,7 +324,7 @@ TEST_F(CtfReaderTests, AnEpochCanBeReadAgain)
     EXPECT_EQ(ReadStream(*Make<float>(Block(c_oneX, "randomize=auto prefetch=false")), MakeRequest(3, 9), 0), third);
 }
 
-// ---- the original's records ----
+// ---- records of CNTK v1.1 ----
 
 struct Recorded
 {
@@ -339,7 +339,7 @@ class CtfRecordTests : public CtfReaderTests, public testing::WithParamInterface
 {
 };
 
-// Streams one after the other, each column densely and without gaps, one a line.
+// Prints streams one after another, each dense, one column a line, without gaps.
 TEST_P(CtfRecordTests, EveryColumnIsEqual)
 {
     const Recorded& record = GetParam();

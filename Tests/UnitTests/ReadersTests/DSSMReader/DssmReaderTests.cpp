@@ -88,7 +88,7 @@ TEST_F(DssmReaderTests, PairsAreShuffledTogether)
     auto reader = Open<float>(file, file, "");
     const auto documents = ReadStream(*reader, MakeRequest(0, 40), 0);
     EXPECT_EQ(documents, ReadStream(*reader, MakeRequest(0, 40), 1));
-    EXPECT_NE(documents, ReadStream(*reader, MakeRequest(2, 40), 0)); // seeds 0 and 1 are one
+    EXPECT_NE(documents, ReadStream(*reader, MakeRequest(2, 40), 0)); // seeds 0 and 1 are equal to the C library
     EXPECT_EQ(documents, ReadStream(*reader, MakeRequest(0, 40), 0));
     EXPECT_NE(documents, ReadStream(*Open<float>(file, file, "randomize=none"), MakeRequest(0, 40), 0));
     m_config = ConfigParameters::Parse(

@@ -83,7 +83,7 @@ TEST_F(HtkFileTests, Compressed)
     HtkFile file(Write("x.htk", bytes));
     EXPECT_EQ(file.Frames(), 2u);
     EXPECT_EQ(ReadAll(file), (std::vector<float>{2, 2, 0, 0}));
-    // How numbers are stored does not matter to who reads several files.
+    // Files of one stream may store their numbers differently.
     EXPECT_TRUE(file.Kind() == HtkFile(Write("y.htk", HtkFileBytes(1, 0))).Kind());
     EXPECT_EQ(ErrorFor(HtkHeaderBytes(3, 4, 9 | 02000)),
               "data: feature file 'x.htk', byte 0: the number of vectors is 3, expected 4 more than there are, as in "
@@ -128,7 +128,7 @@ TEST_F(HtkFileTests, Damaged)
               "data: feature file '" + Path("none.htk") + "' does not exist");
 }
 
-// The byte order is told by it, and the other fields are read in that order.
+// The frame shift shows the byte order, in which the other fields are read.
 TEST_F(HtkFileTests, ASamplePeriodThatCannotBe)
 {
     const auto withPeriod = [](uint32_t period)

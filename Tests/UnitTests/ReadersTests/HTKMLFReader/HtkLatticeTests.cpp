@@ -18,14 +18,14 @@ protected:
                                 Slf(4).size() + Slf(3).size(), "]\n"));
     }
 
-    // As of a network that takes lattices.
+    // Requests an epoch with lattices.
     static EpochRequest RequestOf(size_t epoch, size_t minibatchSize)
     {
         EpochRequest request = MakeRequest(epoch, minibatchSize);
         request.withLattices = true;
         return request;
     }
-    // A lattice of one path.
+    // Returns a lattice of one path.
     static std::string Slf(size_t frames)
     {
         return Concat("VERSION=1.0\nN=2 L=1\nI=0 t=0\nI=1 t=", 0.01 * double(frames),
@@ -82,7 +82,7 @@ TEST_F(HtkLatticeTests, LatticesOfWholeUtterances)
     }
 }
 
-// No lattice is read that nobody takes.
+// Without a request the reader reads no lattice.
 TEST_F(HtkLatticeTests, OfANetworkThatTakesNone)
 {
     Write("den.slf", "no lattice");

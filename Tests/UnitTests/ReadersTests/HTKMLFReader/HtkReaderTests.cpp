@@ -14,7 +14,7 @@ class HtkReaderTests : public HtkTest
 protected:
     HtkReaderTests() { WriteCorpus(); }
 
-    // The archive's frames in the order in which they were delivered.
+    // Returns the frames of the archive in the order of delivery.
     template <class ElemType>
     std::vector<size_t> FramesOf(IDataReader<ElemType>& reader, const EpochRequest& request,
                                  std::vector<size_t>* sizes = nullptr)
@@ -28,7 +28,7 @@ protected:
         return frames;
     }
 
-    // Rows of an utterance minibatch: "u0:0 u0:1 -", by the first element of each frame.
+    // Prints the rows of an utterance minibatch as "u0:0 u0:1 -", by the first element of each frame.
     struct Grid
     {
         std::vector<std::vector<int>> rows; // archive's frame, -1 for a gap
@@ -87,13 +87,13 @@ TEST_F(HtkReaderTests, FramesInOrder)
     EXPECT_EQ(reader->Streams()[0].rows, 2u);
     EXPECT_TRUE(reader->Streams()[1].sparse);
     EXPECT_EQ(reader->Streams()[1].labelNames, (std::vector<std::string>{"s0", "s1", "s2"}));
-    // Epochs of their own size: cut at the end of the data.
+    // Epochs with an epochSize end at the end of the data too.
     sizes.clear();
     EXPECT_EQ(FramesOf(*reader, MakeRequest(1, 5, 8), &sizes), (std::vector<size_t>{8, 9, 10, 11, 0, 1, 2, 3}));
     EXPECT_EQ(sizes, (std::vector<size_t>{4, 4}));
 }
 
-// What rates per minibatch are meant for.
+// The number of parallel sequences, for rates per minibatch.
 TEST_F(HtkReaderTests, ParallelSequencesOfAnEpoch)
 {
     const auto counts = [&](const std::string& options)
@@ -138,11 +138,11 @@ TEST_F(HtkReaderTests, FullMinibatches)
     std::vector<size_t> sizes;
     EXPECT_EQ(FramesOf(*reader, MakeRequest(0, 5), &sizes).size(), 10u); // two frames are left out
     EXPECT_EQ(sizes, (std::vector<size_t>{5, 5}));
-    // As in the original: the next ten frames are the two and eight of the next sweep, which hold one minibatch.
+    // Same as CNTK v1.1: the next ten frames are these two and eight of the next sweep, which hold one minibatch.
     sizes.clear();
     EXPECT_EQ(FramesOf(*reader, MakeRequest(1, 5), &sizes), (std::vector<size_t>{0, 1, 2, 3, 4}));
     EXPECT_EQ(sizes, std::vector<size_t>{5});
-    // Frames that are skipped do not count: the epoch is longer by those of each sweep that it goes beyond.
+    // Skipped frames do not count: the epoch is longer by those of each sweep that it contains.
     sizes.clear();
     FramesOf(*reader, MakeRequest(0, 5, 20), &sizes);
     EXPECT_EQ(sizes, (std::vector<size_t>{5, 5, 5, 5}));
@@ -162,13 +162,13 @@ TEST_F(HtkReaderTests, ShufflesAreReproducibleAndComplete)
     {
         auto reader = Make(std::string("readMethod=") + method + Blocks());
         const std::vector<size_t> first = FramesOf(*reader, MakeRequest(0, 5));
-        // Seeds 0 and 1 are the same to the C library, and rollingWindow's seed is the number of the sweep.
+        // Seeds 0 and 1 are equal to the C library, and rollingWindow's seed is the number of the sweep.
         const std::vector<size_t> second = FramesOf(*reader, MakeRequest(2, 5));
         EXPECT_NE(first, second) << method;
         EXPECT_EQ(std::set<size_t>(first.begin(), first.end()).size(), 12u);
         EXPECT_EQ(std::set<size_t>(second.begin(), second.end()).size(), 12u);
         EXPECT_EQ(FramesOf(*reader, MakeRequest(0, 3)), first) << method;
-        // The second half of a sweep, without the first one before it.
+        // The second half of a sweep, without reading the first half.
         const std::vector<size_t> half = FramesOf(*reader, MakeRequest(1, 6, 6));
         EXPECT_EQ(half, std::vector<size_t>(first.begin() + 6, first.end())) << method;
     }
@@ -235,18 +235,18 @@ TEST_F(HtkReaderTests, TruncatedUtterancesGoOn)
     auto reader = Make("randomize=none frameMode=false truncated=true nbruttsineachrecurrentiter=2" + Blocks());
     const std::vector<Grid> grids = ReadGrids(*reader, MakeRequest(0, 3));
     ASSERT_EQ(grids.size(), 3u);
-    // u0 has four frames: three, then one more; the other row has the utterances behind it.
+    // u0 has four frames: three, then one more; the other row has the utterances after it.
     EXPECT_EQ(grids[0].rows, (std::vector<std::vector<int>>{{0, 1, 2}, {4, 5, 6}}));
     EXPECT_EQ(grids[0].sequences[0], (SequenceInfo{0, 0, 0, 4}));
     EXPECT_EQ(grids[1].rows, (std::vector<std::vector<int>>{{3, -1, -1}, {7, 8, 9}}));
     EXPECT_EQ(grids[1].sequences[0], (SequenceInfo{0, 0, -3, 1}));
     EXPECT_EQ(grids[2].rows, (std::vector<std::vector<int>>{{-1, -1, -1}, {10, 11, -1}}));
     EXPECT_EQ(grids[2].sequences[0], (SequenceInfo{0, 1, -3, 2}));
-    // The same epoch again gives the same.
+    // The same epoch again yields the same minibatches.
     EXPECT_EQ(ReadGrids(*reader, MakeRequest(0, 3))[1].rows, grids[1].rows);
 }
 
-// Utterances of 4, 3 and 5 frames: where one ends within a piece, the next one begins behind it, and that alone.
+// Utterances of 4, 3 and 5 frames: one more utterance begins within a piece where another one ends.
 TEST_F(HtkReaderTests, TruncatedUtterancesFollowOneAnother)
 {
     auto reader = Make("randomize=none frameMode=false truncated=true" + Blocks());
@@ -471,7 +471,7 @@ TEST_F(HtkReaderTests, StreamsThatDoNotMatch)
                                         "'features' has 3");
 }
 
-// A search for a learning rate reads another part of the data than the epochs, before each of them.
+// A search for a learning rate reads another part of the data before each epoch.
 TEST_F(HtkReaderTests, EpochsReadToAndFroAreThoseOfAFreshReader)
 {
     constexpr size_t c_frames = 45001, c_utterances = 6; // two utterances a chunk
@@ -516,10 +516,10 @@ TEST_F(HtkReaderTests, EpochsReadToAndFroAreThoseOfAFreshReader)
     }
 }
 
-// A range of frames bounds what is in memory.
+// A range of frames bounds the memory.
 TEST_F(HtkReaderTests, MemoryHoldsTheWindowOnly)
 {
-    // Chunks have just over 90000 frames; the same frames again and again.
+    // Chunks have just over 90000 frames; the files repeat the same frames.
     Write("big.htk", HtkFileBytes(45001, 0));
     std::string scp, mlf = "#!MLF!#\n";
     for (size_t i = 0; i < 20; ++i)

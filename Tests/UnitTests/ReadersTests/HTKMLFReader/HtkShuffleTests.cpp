@@ -1,5 +1,4 @@
-// The recorded orders of the original: utterances of the first sweep over 948 utterances, and the labels of
-// minibatches.
+// Recorded orders of CNTK v1.1: utterances of the first sweep over 948 utterances, and the labels of minibatches.
 #include "HtkTestTools.h"
 #include "Readers/HTKMLFReader/HtkShuffle.h"
 #include "Readers/ReaderLib/RecordWalk.h"
@@ -14,7 +13,7 @@ namespace
 class HtkShuffleTests : public HtkTest
 {
 protected:
-    // Keys, lengths and labels of the corpus; the features are not needed.
+    // Keys, lengths and labels of the corpus, without features.
     bool LoadAn4()
     {
         const std::string folder = Shared("data/an4/");
@@ -119,7 +118,7 @@ TEST_F(HtkShuffleTests, RollingWindowAsRecorded)
     }
 }
 
-// Whatever the window, the order is a permutation, and nothing leaves its window.
+// With any window, the order is a permutation and nothing leaves its window.
 TEST_F(HtkShuffleTests, WindowsHold)
 {
     std::vector<HtkChunk> chunks;

@@ -1,4 +1,4 @@
-// What the tests of HTKMLFReader share: HTK files made of numbers that tell where they come from.
+// Tools for tests of HTKMLFReader: HTK files whose numbers show their origin.
 #pragma once
 
 #include "Readers/HTKMLFReader/HtkReader.h"
@@ -50,7 +50,7 @@ inline std::string HtkFileBytes(size_t frames, float first, int kind = 9)
 class HtkTest : public ReaderTest
 {
 protected:
-    // Three utterances u0, u1, u2 of 4, 3 and 5 frames in one archive of two elements; frame f of the archive is f,
+    // Three utterances u0, u1, u2 of 4, 3 and 5 frames in one archive of two elements. Frame f of the archive is f,
     // f+0.5 and has class f modulo 3.
     void WriteCorpus()
     {

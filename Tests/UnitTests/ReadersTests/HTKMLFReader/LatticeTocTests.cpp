@@ -62,11 +62,11 @@ TEST_F(LatticeTocTests, Prefix)
 
 TEST_F(LatticeTocTests, Keys)
 {
-    // By its last component; the whole key wins, before or behind it.
+    // Found by its last component. The whole key wins, in any order of the lines.
     Read("c/u1.lat=x[1]\na/u1=x[2]\nd/u1=x[3]\nu.3.lat=y\n");
     EXPECT_EQ(PlaceOf(0), "x 2 x.toc:2");
     EXPECT_EQ(PlaceOf(3), "y 0 x.toc:4");
-    // Of several.
+    // Matches several utterances.
     Read("u2=x[1]\nu2.lat=x[2]\n");
     EXPECT_EQ(PlaceOf(1), "none");
     EXPECT_THAT(WithoutFolder(LogText()),

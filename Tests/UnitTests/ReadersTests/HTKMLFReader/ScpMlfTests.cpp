@@ -128,7 +128,7 @@ TEST_F(ScpMlfTests, ManyEntriesWithoutAQuotedNameAreCounted)
     EXPECT_THAT(log, testing::HasSubstr(Path("x.mlf: 3 more entries without a name in double quotes are skipped")));
 }
 
-// As the sentences that every speaker of a corpus says.
+// Corpora have sentences that every speaker says.
 TEST_F(ScpMlfTests, LabelsThatCouldBeOfSeveralUtterances)
 {
     LabelTable table(3);

@@ -8,7 +8,7 @@ namespace cntk
 namespace
 {
 
-// Two ways to say it: the first word in one state and a pause, or in two states.
+// Two paths: the first word in one state and a pause, or in two states.
 const char* const c_twoPaths = "VERSION=1.0\n"
                                "UTTERANCE=u\n"
                                "lmscale=12.0 wdpenalty=-10\n"
@@ -39,7 +39,7 @@ protected:
             message.erase(at, m_folder.size() + 1);
         return message;
     }
-    // "0>1 -1.5 w 1:0 3:1" for each arc: nodes, score, whether it is a word, ends of segments and their states.
+    // Prints each arc as "0>1 -1.5 w 1:0 3:1": nodes, score, w for a word, ends of segments and their states.
     static std::vector<std::string> ArcsOf(const Lattice& lattice)
     {
         std::vector<std::string> arcs;
@@ -75,7 +75,7 @@ TEST_F(SlfFileTests, InAnArchive)
               "data: a.slf:14: utterance 'u': the lattice has 1 frame, but the utterance has 5");
 }
 
-// One arc of three frames: header, then what the nodes' and the arc's lines have.
+// Writes one arc of three frames: header, then the fields of the nodes' and the arc's lines.
 std::string Simple(const std::string& header, const std::string& end, const std::string& arc)
 {
     return header + "N=2 L=1\nI=0 t=0\nI=1 " + end + "\nJ=0 S=0 E=1 " + arc + "\n";
@@ -113,14 +113,14 @@ TEST_F(SlfFileTests, LanguageScores)
 
 TEST_F(SlfFileTests, Times)
 {
-    // Segments begin where their node stands, whatever it was rounded to, and are rounded where they end.
+    // Segments begin at the rounded frame of their node, and their ends are rounded.
     const Lattice lattice = ReadText("N=3 L=2 tscale=0.01\nI=0 time=0\nI=1 time=1.4\nI=2 time=4\n"
                                      "J=0 START=0 END=1 div=s0,.4:s1,1\n"
                                      "J=1 START=1 END=2 div=:s2,0.2,-1:s0,.3:s1,2.1:\n",
                                      4);
     EXPECT_EQ(lattice.nodeFrames, (std::vector<uint32_t>{0, 1, 4}));
     EXPECT_EQ(ArcsOf(lattice), (std::vector<std::string>{"0>1 0 1:1", "1>2 0 2:2 4:1"}));
-    // What lies between two frames is rounded alike, however it was added up: 0.03 + 0.095 is a little less than 0.125.
+    // Times between two frames are rounded alike, however they were added: 0.03 + 0.095 is slightly less than 0.125.
     EXPECT_EQ(ReadText(Simple("", "t=0.125", "d=:s0,0.03:s1,0.095:"), 13).segments.back().end, 13u);
 }
 
@@ -152,7 +152,7 @@ TEST_F(SlfFileTests, LayoutOfTheText)
     EXPECT_TRUE(same(text + std::string(100, '\0')));
     EXPECT_TRUE(same(replaced("d=:s1,0.04:s2,0.01:", "d=\":s1,0.04:s2,0.01:\"")));
     EXPECT_TRUE(same(replaced("d=:s1,0.04:s2,0.01:", "d='\\072s1,0.04\\:s2,0.01:'")));
-    // Longer than the pieces that are read.
+    // A line longer than a piece of the file.
     EXPECT_TRUE(same(replaced("d=:s1,0.04", "d=:s1,0.04," + std::string(300000, '1'))));
     EXPECT_TRUE(same(replaced("N=4", "#" + std::string(70000, 'x') + "\nN=4")));
 }
@@ -327,7 +327,7 @@ TEST_F(SlfFileTests, WhatIsNoLattice)
     EXPECT_EQ(ErrorOfText("VERSION=1.0\nN=2 L=1\n", 5, 8), "data: a.slf:1: utterance 'u': byte 8" + message);
     EXPECT_EQ(ErrorOfText("V=1\n" + std::string(20000000, 'x')),
               "data: a.slf:2: utterance 'u': the line is longer than any of a lattice");
-    // In the middle of a lattice.
+    // The file ends within a lattice.
     EXPECT_EQ(ErrorOfText(c_twoPaths, 5, std::string(c_twoPaths).find("I=1")),
               "data: a.slf:7: utterance 'u': nodes and arcs begin, expected their numbers (N=... L=...) before; a "
               "lattice begins with its header");

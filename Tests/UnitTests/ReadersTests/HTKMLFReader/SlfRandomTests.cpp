@@ -1,4 +1,4 @@
-// Random lattices are written in the many ways that the format has, read, and compared.
+// Writes random lattices in many forms of the format, reads them, and compares.
 #include "HtkTestTools.h"
 #include "Readers/HTKMLFReader/SlfFile.h"
 
@@ -32,8 +32,8 @@ protected:
     size_t Draw(size_t end) { return std::uniform_int_distribution<size_t>(0, end - 1)(m_random); }
     bool Coin() { return Draw(2) == 1; }
 
-    // Nodes 0 to last in the order of time, which arcs follow; each node has an arc before and behind it. Some nodes
-    // and arcs lie on no path where the file names the ends.
+    // Nodes 0 to last in the order of time, which arcs follow; each node has arcs before and after it. If the file
+    // names the end nodes, some nodes and arcs lie on no path.
     void DrawLattice()
     {
         const size_t nodes = 2 + Draw(12);
@@ -213,7 +213,7 @@ TEST_P(SlfRandomTests, ReadAsWritten)
     Check(ReadSlf(PiecewiseFile(HtkTest::Write("b.slf", text + text)), text.size(), utterance));
 }
 
-// What is damaged is an error, or another lattice that keeps to the rules.
+// A damaged lattice is an error, or another valid lattice.
 TEST_P(SlfRandomTests, DamagedText)
 {
     DrawLattice();

@@ -1,4 +1,4 @@
-// ImageReader: which pixels become which elements, crops, views, means, order; and what is said of bad files.
+// ImageReader: order of pixels and elements, crops, views, means, order of images; messages about bad files.
 #include "Readers/ImageReader/ImageReader.h"
 #include "ReadersTests/SequenceTestTools.h"
 
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 class ImageReaderTests : public ReaderTest
 {
 protected:
-    // A picture whose pixel (x, y) has red 10 x + y, green 100 + x, blue 200 + y.
+    // Writes a picture whose pixel (x, y) has red 10 x + y, green 100 + x, blue 200 + y.
     std::string Picture(const std::string& name, size_t width, size_t height)
     {
         std::string text = "P6\n" + std::to_string(width) + " " + std::to_string(height) + "\n255\n";
@@ -29,7 +29,7 @@ protected:
                     text += char(value);
         return Write(name, text);
     }
-    // One color all over.
+    // Writes a picture of one colour.
     std::string Plain(const std::string& name, size_t width, size_t height, size_t value)
     {
         return Write(name, "P5\n" + std::to_string(width) + " " + std::to_string(height) + "\n255\n" +
@@ -49,7 +49,7 @@ protected:
     {
         return MessageOf([&] { ReadEpoch(*Open(features, reader, labels), MakeRequest(0, 4)); });
     }
-    // Four images of one gray each: 0, 1, 2, 3, of the classes 0, 1, 2, 0.
+    // Four images of one gray value each: 0, 1, 2, 3, with the classes 0, 1, 2, 0.
     void WriteFourGrays(size_t count = 4)
     {
         std::string list;
@@ -99,11 +99,11 @@ TEST_F(ImageReaderTests, CutsOutTheMiddleAndScales)
     // A square of 4 from column 1 on; red is 10 x + y.
     const std::vector<double> whole = ReadEpoch(*Open("width=4 height=4 channels=3"), MakeRequest(0, 1)).at(0).features;
     EXPECT_EQ(std::vector<double>(whole.begin() + 32, whole.begin() + 36), (std::vector<double>{10, 20, 30, 40}));
-    // Of half the side: rows 1 and 2, columns 2 and 3.
+    // A square with half the side: rows 1 and 2, columns 2 and 3.
     const std::vector<double> half =
         ReadEpoch(*Open("width=2 height=2 channels=3 cropRatio=0.5"), MakeRequest(0, 1)).at(0).features;
     EXPECT_EQ(std::vector<double>(half.begin() + 8, half.end()), (std::vector<double>{21, 31, 22, 32}));
-    // Scaled by a half, a pixel is the mean of four.
+    // Scaled by a half: a pixel is the mean of four.
     const std::vector<double> scaled =
         ReadEpoch(*Open("width=2 height=2 channels=3"), MakeRequest(0, 1)).at(0).features;
     EXPECT_EQ(std::vector<double>(scaled.begin() + 8, scaled.end()), (std::vector<double>{15.5, 35.5, 17.5, 37.5}));
@@ -125,7 +125,7 @@ TEST_F(ImageReaderTests, TenViewsOfAnImage)
         EXPECT_EQ(sample.labels, std::vector<double>{2});
     }
     EXPECT_EQ(red, (std::vector<double>{0, 40, 2, 42, 21, 0, 40, 2, 42, 21}));
-    // Flipped from the sixth on.
+    // From the sixth view on the images are flipped.
     const auto wide = Open("width=2 height=2 channels=3 cropType=multiview10 cropRatio=0.7", "randomize=none");
     const std::vector<Sample> views = ReadEpoch(*wide, MakeRequest(0, 10));
     EXPECT_EQ(views.at(0).features.at(8), 0);
@@ -162,7 +162,7 @@ TEST_F(ImageReaderTests, RandomCropsAreTheSameAgainWhateverTheThreads)
     }
     EXPECT_GT(different.size(), 20u);
     EXPECT_TRUE(isFlipped && isNot);
-    // Without flips red always grows to the right.
+    // Without flips red always increases to the right.
     for (const Sample& sample : ReadEpoch(*Open(features + " hflip=false"), MakeRequest(0, 8)))
         EXPECT_LT(sample.features.at(8), sample.features.at(9));
 }
@@ -311,7 +311,7 @@ TEST_F(ImageReaderTests, LabelsAloneNeedNoImage)
     EXPECT_THAT(ReadStream(*Open("width=1 height=1 channels=1"), request, 1), ElementsAre("frames 1; 2:1"));
 }
 
-// The original's archive: an image of one colour in each of four files.
+// The recorded archive: four files with an image of one colour each.
 TEST_F(ImageReaderTests, ImagesInsideOfArchives)
 {
     const std::string folder = Shared("data/image/images");
@@ -328,7 +328,7 @@ TEST_F(ImageReaderTests, ImagesInsideOfArchives)
     ASSERT_EQ(zipped.size(), 3u);
     EXPECT_EQ(zipped, ReadEpoch(*Open(features, "randomize=none"), MakeRequest(0, 2)));
 
-    // Many threads, each with a handle of its own.
+    // Many threads, each with its own handle.
     std::string list;
     for (size_t i = 0; i < 200; ++i)
         list += Path("a.zip") + (i % 2 == 0 ? "@/chunk0/black.jpg" : "@/chunk1/red.jpg") + "\t" +
@@ -406,7 +406,7 @@ TEST_F(ImageReaderTests, AJpegFileWithoutItsEndIsWarnedOf)
         GTEST_SKIP() << "the shared data are not here";
     const std::string text(MappedFile(whole).Text());
     ASSERT_EQ(text.substr(text.size() - 2), "\xFF\xD9");
-    // A segment that holds an end of its own, as small images in front of the large one do.
+    // The segment contains an end marker, as that of a thumbnail does.
     const std::string inner = std::string("\xFF\xE1\x00\x06....\xFF\xD9", 8).replace(4, 4, "ab\xFF\xD9");
     const std::string withInner = text.substr(0, 2) + inner + "\xFF\xFF" + text.substr(2);
     Write("map.txt", Write("whole.jpg", text + "and more") + "\t0\n" + Write("inner.jpg", withInner) + "\t0\n" +
@@ -415,7 +415,7 @@ TEST_F(ImageReaderTests, AJpegFileWithoutItsEndIsWarnedOf)
     const std::vector<Sample> samples = ReadEpoch(*Open(features, "randomize=none"), MakeRequest(0, 2));
     ASSERT_EQ(samples.size(), 3u);
     EXPECT_EQ(samples[1], samples[0]);
-    // What is there is shown: only the last byte of the pixels is lost.
+    // The existing pixels are delivered: only the last byte is missing.
     const auto isNear = [](float value, float whole) { return std::abs(value - whole) < 8; };
     EXPECT_TRUE(
         std::equal(samples[2].features.begin(), samples[2].features.end(), samples[0].features.begin(), isNear));
@@ -423,7 +423,7 @@ TEST_F(ImageReaderTests, AJpegFileWithoutItsEndIsWarnedOf)
                              "' is damaged: the JPEG file has no end; the missing part is filled in\n");
 }
 
-// Its decoder is one of those that take unsigned bytes alone.
+// The decoder of this format accepts only unsigned bytes.
 TEST_F(ImageReaderTests, WebP)
 {
     const std::string_view brown(

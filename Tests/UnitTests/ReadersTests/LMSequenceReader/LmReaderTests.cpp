@@ -1,4 +1,4 @@
-// LMSequenceReader: sentences, vocabularies, modes, the original's shuffle and grouping, truncation; its writer;
+// LMSequenceReader: sentences, vocabularies, modes, the shuffle and grouping of CNTK v1.1, truncation; its writer;
 // messages.
 #include "Readers/LMSequenceReader/LmReader.h"
 #include "Readers/ReaderLib/WordWriter.h"
@@ -111,13 +111,13 @@ TEST_F(LmReaderTests, TextsWithoutMarkers)
     EXPECT_EQ(bare.find("WARNING"), bare.rfind("WARNING")); // not in each epoch
     EXPECT_THAT(logOf("</s> b c\nc b a b\n"), HasSubstr(warning + "ends with '</s>' (endSequence)" + end));
     EXPECT_THAT(logOf("</s> b c </s>\nc b a b\n"), testing::Not(HasSubstr("WARNING")));
-    // A block is a sentence here; the first one may be a title.
+    // A block is one sentence here; the first one may be a title.
     EXPECT_THAT(logOf("a b c\n</s> b c </s>\n", " cacheBlockSize=1"), testing::Not(HasSubstr("WARNING")));
     std::string many;
     for (size_t i = 0; i < 150; ++i)
         many += "a b c\n";
     EXPECT_THAT(logOf(many, " cacheBlockSize=1"), HasSubstr("none of the 100 sentences read of"));
-    // A word that the vocabulary does not have either.
+    // A word outside the vocabulary.
     Write("text.txt", "</s> b c </s>\n");
     ReadStream(*Make("file=" + Path("text.txt") + " wordclass=" + Path("vocab.txt") + " labelIn=[beginSequence=<s>]"),
                MakeRequest(0, 10), 0);
@@ -235,7 +235,7 @@ TEST_F(LmReaderTests, BlocksAreShuffledByThemselves)
         EXPECT_EQ(read[i], i < 30 ? "0:1; 1:1" : "0:1; 2:1");
 }
 
-// For scores of sentences, which have no names.
+// Keys for scores of sentences, which have no names.
 TEST_F(LmReaderTests, BlocksOfOneWordKeepTheOrderOfTheFile)
 {
     std::string text;
@@ -259,7 +259,7 @@ TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
     EXPECT_THAT(read[0], HasSubstr("2x2 row0[0,5) row1[0,5); 0:1; 0:1;"));
     EXPECT_THAT(read[1], HasSubstr("2x2 row0[-2,3) row1[-2,3); "));
     EXPECT_THAT(read[2], HasSubstr("2x1 row0[-4,1) row1[-4,1); "));
-    // In a file the pieces cannot be told apart, which is said once.
+    // Pieces of several sentences alternate in the output; the reader warns once.
     EXPECT_THAT(LogText(), Not(HasSubstr("WARNING")));
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=2"), true), MakeRequest(0, 2), 0), read);
     const std::string warning = "WARNING: LMSequenceReader: sentences longer than minibatchSize=2 are cut, and with 2 "
@@ -267,7 +267,7 @@ TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
                                 "minibatchSize leaves them whole\n";
     EXPECT_THAT(LogText(), HasSubstr(warning));
     EXPECT_EQ(LogText().find(warning), LogText().rfind(warning));
-    // 0 sentences: as many as make ten words, none is cut.
+    // 0 sentences: as many as fit into ten words, uncut.
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=0")), MakeRequest(0, 9), 0).size(), 2u);
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=0")), MakeRequest(0, 10), 0).size(), 1u);
 }
@@ -396,7 +396,7 @@ TEST_F(LmReaderTests, TwoFilesOfWords)
     EXPECT_THAT(LogText(),
                 HasSubstr("word 0 is 'a' in '" + Path("words.txt") + "' and '</s>' in '" + Path("vocab.txt") +
                           "'; the classes belong to other words, unless both have the same order\n"));
-    EXPECT_THAT(LogText(), testing::Not(HasSubstr("word 1 is"))); // told once
+    EXPECT_THAT(LogText(), testing::Not(HasSubstr("word 1 is"))); // reported once
     std::filesystem::remove(Path("words.txt"));
     EXPECT_THAT(ReadStream(*Make(Block()), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 1:1; 4:1"));
     EXPECT_THAT(LogText(), HasSubstr("LMSequenceReader: label mapping file " + Path("words.txt") +

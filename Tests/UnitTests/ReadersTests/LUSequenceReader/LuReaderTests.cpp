@@ -37,7 +37,7 @@ protected:
                "endSequence=EOS token=" + Path("words.txt") + "] labels=[token=" + Path("tags.txt") + " " + labels +
                "]";
     }
-    // Sentences "a..a" of these lengths.
+    // Writes sentences "a..a" of these lengths.
     void WriteSentences(const std::vector<size_t>& lengths)
     {
         std::string text;
@@ -64,11 +64,11 @@ TEST_F(LuReaderTests, WordsAndLabels)
     EXPECT_EQ(reader->Streams()[1].rows, 2u);
     EXPECT_THAT(reader->Streams()[1].labelNames, ElementsAre("O", "B-x"));
     EXPECT_EQ(reader->TotalSamples(), 6u);
-    // EOS ends a sentence; several words of a token stand in one column, each once; the last line needs no newline.
+    // EOS ends a sentence. Repeated words of a token count once. The last line needs no newline.
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 0),
                 ElementsAre("1x4 row0[0,4); 0:1; 3:1 4:1; 2:1; 1:1", "1x1 row0[0,1); 4:1", "1x1 row0[0,1); 3:1 4:1"));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 10), 1, false), ElementsAre("0:1; 1:1; 0:1; 0:1", "0:1", "1:1"));
-    // Told once, not in each epoch.
+    // Reported once, not in each epoch.
     EXPECT_EQ(
         LogText(),
         "WARNING: " + Path("tags.txt") +
@@ -78,7 +78,7 @@ TEST_F(LuReaderTests, WordsAndLabels)
             ":3:1: 'alone' stands alone and is skipped, like other lines with one column; expected a label after it\n");
 }
 
-// As in the original; that the rest is not read shows in nothing but worse numbers, since its words are unknown.
+// Same as CNTK v1.1. Without the warning only worse numbers would show that words are missing.
 TEST_F(LuReaderTests, WhatStandsBehindABlankLineOfAListIsWarnedOf)
 {
     Write("text.txt", "a O\n");
@@ -117,7 +117,7 @@ TEST_F(LuReaderTests, WordMap)
     const std::string block = "file=" + Path("text.txt") + " wordmap=" + Path("map.txt") +
                               " labelIn=[useWordMap=true token=" + Path("words.txt") +
                               "] labels=[token=" + Path("tags.txt") + "]";
-    // The map ends at the blank line; words that it does not have are unknown.
+    // The map ends at the blank line; words outside it are unknown.
     EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 4:1; 2:1; 2:1"));
 }
 
@@ -153,7 +153,7 @@ TEST_F(LuReaderTests, WhatBothLabelBlocksHaveMayStandAroundThem)
 TEST_F(LuReaderTests, SentencesOfOneLengthStandSideBySide)
 {
     WriteSentences({4, 5, 4, 6, 6, 4});
-    // Only the next three unused ones are looked at.
+    // The reader considers only the next three unused sentences.
     std::vector<std::string> layouts;
     for (const std::string& minibatch : ReadStream(*Make(Block("nbruttsineachrecurrentiter=3")), MakeRequest(0, 2), 0))
         layouts.push_back(minibatch.substr(0, minibatch.find(';')));
@@ -171,7 +171,7 @@ TEST_F(LuReaderTests, DifferentLengthsLeaveGaps)
                 ElementsAre("2x2 row0[0,2) row1[0,1) gap1[1,2); 0:1; 0:1; 0:1; gap", "1x3 row0[0,3); 0:1; 0:1; 0:1"));
 }
 
-// A momentum goes by the columns of a minibatch, which are as many for workers together as for one process.
+// Momentum depends on the columns of a minibatch: several workers together have as many as one process.
 TEST_F(LuReaderTests, SharesOfWorkersAreAsLongAsTheWholeMinibatch)
 {
     WriteSentences({2, 1, 3});
@@ -186,7 +186,7 @@ TEST_F(LuReaderTests, SharesOfWorkersAreAsLongAsTheWholeMinibatch)
     EXPECT_THAT(share(1), ElementsAre("2x3 row0[0,1) row1[0,3) gap0[1,3); 0:1; 0:1; gap; 0:1; gap; 0:1"));
 }
 
-// As the original orders them; where lines could not be told apart, it is said.
+// Same order as CNTK v1.1. The reader warns if the lines of the output have another order.
 TEST_F(LuReaderTests, ForWritingSentencesThatGetAheadOfOthersAreWarnedOf)
 {
     WriteSentences({4, 5, 4, 6, 6, 4});
@@ -235,7 +235,7 @@ TEST_F(LuReaderTests, ClassLabels)
     Write("text.txt", "a O\na B-x\na B-y\n");
     EXPECT_THAT(ReadStream(*Make(Block("", "mode=class")), MakeRequest(0, 10), 1, false),
                 ElementsAre("0 0 0 1; 1 1 1 3; 3 2 3 4"));
-    // Four rows, whether there are fewer tokens or more.
+    // Four rows, with fewer tokens and with more.
     Write("tags.txt", "O 0\nB-x 1\n");
     Write("text.txt", "a O\na B-x\n");
     EXPECT_THAT(ReadStream(*Make(Block("", "mode=class")), MakeRequest(0, 10), 1, false),
@@ -303,7 +303,7 @@ TEST_F(LuReaderTests, BlocksByName)
     EXPECT_THAT(errorWith("inputLabel=words outputLabel=Words"), HasSubstr("are the same block, 'words'; expected"));
 }
 
-// Each block is a reader of its own; what it lacks is the outer block's.
+// Each block is a complete reader; it inherits missing keys from the outer block.
 TEST_F(LuReaderTests, SeveralReadersInOne)
 {
     WriteSentences({2, 3, 2, 1, 3, 1, 2, 2});
@@ -373,7 +373,7 @@ TEST_F(LuReaderTests, Messages)
     EXPECT_THAT(ErrorOf(Block()), HasSubstr("has no sentences; expected lines of words and a label"));
 }
 
-// The original never looked at it; the token file says how many rows there are.
+// CNTK v1.1 ignored labelDim; the token file decides the number of rows.
 TEST_F(LuReaderTests, LabelDimThatTheTokenFileContradicts)
 {
     Write("text.txt", "a O\n");

@@ -1,5 +1,4 @@
-// LibSVMBinaryReader: streams of the header, batches in every layout that the description allows, names, malformed
-// files.
+// LibSVMBinaryReader: streams of the header, batches in every described layout, names, malformed files.
 #include "Readers/LibSVMBinaryReader/LibSvmReader.h"
 #include "ReadersTests/BinaryTestTools.h"
 #include "ReadersTests/SequenceTestTools.h"
@@ -14,7 +13,7 @@ namespace
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// How a file may be laid out.
+// The variants of the layout.
 struct Layout
 {
     bool hasBatchSize = false; // one more number in front of the batches
@@ -121,7 +120,7 @@ TEST_F(LibSvmReaderTests, Names)
     EXPECT_EQ(reader->Streams()[0].name, "features");
     EXPECT_EQ(reader->Streams()[1].name, "labels");
     EXPECT_EQ(reader->Streams()[2].name, "DSSMLabel");
-    // They may change places.
+    // The two names may be exchanged.
     reader = Open<float>(File<float>(), "words=[ rename=label ] label=[ rename=words ]");
     EXPECT_EQ(reader->Streams()[0].name, "label");
     EXPECT_EQ(reader->Streams()[1].name, "words");
@@ -141,7 +140,7 @@ TEST_F(LibSvmReaderTests, LabelsOfPairs)
     reader = Open<float>(File<float>(), "DSSMLabel=[ labelDim=4 ]");
     EXPECT_EQ(reader->Streams()[2].rows, 4u);
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 2), 2), ElementsAre("frames 2; 0:1; 0:1", "frames 1; 0:1"));
-    // That of the file goes before.
+    // The name in the file wins.
     reader = Open<float>(File<float>(), "label=[ rename=DSSMLabel ]");
     EXPECT_EQ(reader->Streams().size(), 2u);
     EXPECT_EQ(reader->Streams()[1].rows, 2u);

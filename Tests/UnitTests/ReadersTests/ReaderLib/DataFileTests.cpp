@@ -1,4 +1,4 @@
-// Lines across pieces, and the pipe that delivers minibatches.
+// Lines across pieces, line ends, and the pipe that delivers minibatches.
 #include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 #include "ReadersTests/SequenceTestTools.h"
@@ -12,9 +12,9 @@ namespace
 
 using testing::ElementsAre;
 
-using LineReaderTests = ReaderTest;
+using DataFileTests = ReaderTest;
 
-TEST_F(LineReaderTests, LinesOfAllLengths)
+TEST_F(DataFileTests, LinesOfAllLengths)
 {
     std::vector<std::string> lines;
     std::string text = "\xEF\xBB\xBF";
@@ -44,8 +44,8 @@ TEST_F(LineReaderTests, LinesOfAllLengths)
               "data: data file '" + Path("nothing.txt") + "' does not exist");
 }
 
-// Words of such files would all be unknown, and trained on in silence.
-TEST_F(LineReaderTests, WhatIsNoLinesOfPlainText)
+// All words of such files would be unknown, without an error.
+TEST_F(DataFileTests, RefusesOtherThanPlainText)
 {
     const auto messageOf = [&](std::string_view text)
     { return MessageOf([&] { LineReader(Write("text.txt", text)); }); };
@@ -60,7 +60,27 @@ TEST_F(LineReaderTests, WhatIsNoLinesOfPlainText)
     EXPECT_EQ(messageOf("</s> a </s>\r"), "no error");
 }
 
-TEST_F(LineReaderTests, Tokens)
+// Script files of HTK may come from old systems.
+TEST_F(DataFileTests, ListsMayEndLinesWithReturns)
+{
+    const std::string longLine(300000, 'x');
+    LineReader reader(Write("list.scp", "\xEF\xBB\xBF"
+                                        "a\rb\r\n\r\r\n" +
+                                            longLine + "\r\nlast\r"),
+                      "script file");
+    std::vector<std::string> lines;
+    for (std::string_view line; reader.Next(line);)
+        lines.emplace_back(line);
+    EXPECT_EQ(lines, (std::vector<std::string>{"a", "b", "", "", longLine, "last"}));
+    EXPECT_EQ(reader.Location(), Path("list.scp") + ":6");
+    LineReader empty(Write("empty.scp", ""), "script file");
+    std::string_view line;
+    EXPECT_FALSE(empty.Next(line));
+    EXPECT_EQ(MessageOf([&] { LineReader(Path("nothing.scp"), "script file"); }),
+              "data: script file '" + Path("nothing.scp") + "' does not exist");
+}
+
+TEST_F(DataFileTests, Tokens)
 {
     std::vector<std::string_view> tokens{"old"};
     SplitTokens(" a\t\tbc \r", tokens);
@@ -69,7 +89,7 @@ TEST_F(LineReaderTests, Tokens)
     EXPECT_TRUE(tokens.empty());
 }
 
-TEST_F(LineReaderTests, PipeDeliversInOrderAndPassesErrorsOn)
+TEST_F(DataFileTests, PipeDeliversInOrderAndPassesErrorsOn)
 {
     for (const bool ahead : {false, true})
     {

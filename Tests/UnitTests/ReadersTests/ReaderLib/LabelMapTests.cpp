@@ -51,7 +51,7 @@ TEST(LabelMapTests, ALabelOccursOnce)
               "classes (0 and 1) could never occur");
 }
 
-// A line of some bytes does not stand for millions of labels, and a long one is gone through once.
+// A short line cannot stand for millions of labels, and a long line takes linear time.
 TEST(LabelMapTests, HugeLines)
 {
     std::string repeats;
@@ -109,7 +109,7 @@ TEST_F(LabelMapFileTests, SavesAndLoads)
                   "CR LF");
 }
 
-// A map that createLabelMap made is read by the training behind it.
+// A training reads the map that createLabelMap wrote.
 TEST_F(LabelMapFileTests, SavesWhatTheGrammarWouldReadAsSomethingElse)
 {
     const Names names = {"#1",  "a:b", "a,b", "x*3", "x",   "\"q", "{c",     "\"r\"",

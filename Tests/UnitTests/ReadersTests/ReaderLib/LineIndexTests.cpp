@@ -53,7 +53,7 @@ TEST_F(LineIndexTests, ManyRecords)
         ASSERT_EQ(Line(index, i), std::to_string(i) + "\n");
 }
 
-// Lines and gaps longer than what is read in one go.
+// Lines and gaps longer than a piece of the file.
 TEST_F(LineIndexTests, LongLinesAndGaps)
 {
     const std::string text = std::string(600000, 'x') + "\n" + std::string(700000, ' ') + "\n  " +

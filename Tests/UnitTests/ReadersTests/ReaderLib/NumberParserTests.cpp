@@ -1,4 +1,4 @@
-// The number grammar of text readers: the original's rounding, and the forms that the original got wrong.
+// The number grammar of text readers: the rounding of CNTK v1.1, and forms that CNTK v1.1 read incorrectly.
 #include "Readers/ReaderLib/NumberParser.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace cntk
 namespace
 {
 
-// The value if the whole text is a number, else nan.
+// Returns the value if the whole text is a number, else nan.
 double Value(std::string text, char point = '.')
 {
     const size_t size = text.size();
@@ -55,7 +55,7 @@ TEST(NumberParserTests, RoundsAsTheOriginal)
     EXPECT_EQ(Value("1e-99999999999999999999"), 0.0);
 }
 
-// Of such numbers the formula says nothing: digits that it has no place for count as well.
+// Numbers with more digits than the formula takes: the dropped digits count too.
 TEST(NumberParserTests, ManyDigitsGiveTheNearestNumber)
 {
     std::mt19937 random(1);

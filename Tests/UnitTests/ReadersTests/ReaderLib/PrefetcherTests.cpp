@@ -1,4 +1,4 @@
-// The prefetch thread: order, end, errors, stopping in the middle.
+// The prefetch thread: order, end, errors, stopping early.
 #include "Common/Error.h"
 #include "Readers/ReaderLib/Prefetcher.h"
 
@@ -85,7 +85,7 @@ TEST(PrefetcherTests, StopsInTheMiddle)
     }
     prefetcher.Stop();
     const int total = made;
-    EXPECT_LE(total, 73 + 50); // those taken, and never more than one ahead
+    EXPECT_LE(total, 73 + 50); // those taken, and at most one more
 }
 
 size_t BytesOfVector(const std::vector<char>& item)
@@ -93,7 +93,7 @@ size_t BytesOfVector(const std::vector<char>& item)
     return item.capacity();
 }
 
-// How many small items the thread has made when it rests.
+// Returns the number of small items that the thread has filled when it rests.
 TEST(PrefetcherTests, SmallItemsWaitInNumbersLargeOnesAlone)
 {
     using Items = Prefetcher<std::vector<char>>;
@@ -116,14 +116,14 @@ TEST(PrefetcherTests, SmallItemsWaitInNumbersLargeOnesAlone)
             ASSERT_EQ(item.front(), char(taken));
             ASSERT_LE(made, taken + 1 + room);
         }
-        while (made < 31) // it goes on by itself
+        while (made < 31) // the thread resumes by itself
             std::this_thread::yield();
         prefetcher.Stop();
         EXPECT_LE(made, 30 + room);
     }
 }
 
-// Every buffer has been used once before any is used a second time, so that none grows late.
+// Every buffer is used once before any is used a second time, so that none grows late.
 TEST(PrefetcherTests, BuffersTakeTurnsFromTheBeginning)
 {
     using Items = Prefetcher<std::vector<char>>;
@@ -141,7 +141,7 @@ TEST(PrefetcherTests, BuffersTakeTurnsFromTheBeginning)
         std::vector<char> item(10, 'x');
         for (int taken = 0; taken < 40; ++taken)
         {
-            if (round == 1) // a slow caller finds all that may wait
+            if (round == 1) // a slow caller finds the maximum number of waiting items
                 std::this_thread::sleep_for(std::chrono::microseconds(200));
             ASSERT_TRUE(prefetcher.Next(item));
             if (taken == 20)
@@ -152,7 +152,7 @@ TEST(PrefetcherTests, BuffersTakeTurnsFromTheBeginning)
     }
 }
 
-// A large item among small ones: from there on one waits at a time, and nothing is lost or changes its place.
+// A large item among small ones: from then on one item waits at a time, and none is lost or reordered.
 TEST(PrefetcherTests, OrderHoldsWhereItemsGrow)
 {
     Prefetcher<std::vector<char>> prefetcher(BytesOfVector);
@@ -177,7 +177,7 @@ TEST(PrefetcherTests, OrderHoldsWhereItemsGrow)
     }
 }
 
-// The thread knows how fast items were taken, and finds that none are taken for a while, or that they are faster.
+// The thread measures the time per item. Then no items are taken for a while, or they are taken faster.
 TEST(PrefetcherTests, OrderAndRoomHoldWhereThePaceChanges)
 {
     using Items = Prefetcher<std::vector<char>>;
@@ -203,7 +203,7 @@ TEST(PrefetcherTests, OrderAndRoomHoldWhereThePaceChanges)
     EXPECT_FALSE(prefetcher.Next(item));
 }
 
-// It looks whether some were taken, and finds all of them waiting.
+// The thread wakes, and finds all items still waiting.
 TEST(PrefetcherTests, NoMoreThanThereIsRoomForWaitsWhereThePaceStops)
 {
     using Items = Prefetcher<std::vector<char>>;
@@ -224,9 +224,9 @@ TEST(PrefetcherTests, NoMoreThanThereIsRoomForWaitsWhereThePaceStops)
             ASSERT_TRUE(prefetcher.Next(item));
             std::this_thread::sleep_for(std::chrono::microseconds(500));
         }
-        while (made < 41) // it goes on by itself
+        while (made < 41) // the thread resumes by itself
             std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // many times the pace
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // many times the time per item
         EXPECT_LE(made, 40 + room);
     }
 }
@@ -247,7 +247,7 @@ TEST(PrefetcherTests, BuffersGoRound)
     for (int taken = 0; prefetcher.Next(item); ++taken)
         if (taken % 50 == 0)
             std::this_thread::sleep_for(std::chrono::microseconds(100));
-    EXPECT_LE(grown, int(prefetcher.c_mostItems) + 1); // those that wait, and the caller's
+    EXPECT_LE(grown, int(prefetcher.c_mostItems) + 1); // the waiting items, and the caller's
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What readers share of their option tables: the rows of help and of the reference page.
+// Shared options: the rows of help and of the reference page.
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <gtest/gtest.h>

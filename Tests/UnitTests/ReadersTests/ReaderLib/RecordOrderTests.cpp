@@ -1,4 +1,4 @@
-// The original's shuffle: recorded orders on Linux and on Windows, and the window.
+// The shuffle of CNTK v1.1: recorded orders on Linux and on Windows, and the window.
 #include "Readers/ReaderLib/RecordWalk.h"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace
 TEST(RecordOrderTests, RecordedOrders)
 {
     std::vector<uint32_t> order;
-    for (uint32_t seed : {0u, 1u}) // seed 0 is taken as 1
+    for (uint32_t seed : {0u, 1u}) // seed 0 counts as 1
     {
         EXPECT_EQ(ShuffleWithinWindow(order, 40, 40, GlibcRand(seed)), 8u);
         EXPECT_EQ(order[0], 9u);

@@ -1,4 +1,4 @@
-// Epochs and minibatches over records: sweeps, cuts, blocks of the shuffle, workers.
+// Epochs and minibatches over records: sweeps, cuts, shuffled blocks, workers.
 #include "Readers/ReaderLib/RecordWalk.h"
 #include "ReadersTests/ReaderTestTools.h"
 
@@ -11,7 +11,7 @@ namespace cntk
 namespace
 {
 
-// Data of a fixed size of which no more is found than asked for.
+// Data of a fixed size; counts how many records were looked up.
 class Counter final : public IRecordCounter
 {
 public:
@@ -84,7 +84,7 @@ TEST(RecordWalkTests, WholeDataSetInOrder)
     RecordWalk walk(counter, c_inOrder);
     for (size_t epoch : {0, 1, 7})
         EXPECT_EQ(Epoch(walk, Request(epoch, 4)), (Minibatches{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}}));
-    EXPECT_EQ(Epoch(walk, Request(0, 4, 0)).size(), 3u); // 0 is the whole data set too
+    EXPECT_EQ(Epoch(walk, Request(0, 4, 0)).size(), 3u); // 0 also means the whole data set
 }
 
 TEST(RecordWalkTests, SmallEpochsGoOnWhereTheLastStopped)
@@ -92,7 +92,7 @@ TEST(RecordWalkTests, SmallEpochsGoOnWhereTheLastStopped)
     Counter counter(10);
     RecordWalk walk(counter, c_inOrder);
     EXPECT_EQ(Epoch(walk, Request(0, 3, 6)), (Minibatches{{0, 1, 2}, {3, 4, 5}}));
-    EXPECT_EQ(counter.Known(), 6u); // no more is read than needed
+    EXPECT_EQ(counter.Known(), 6u); // reads no more than needed
     EXPECT_EQ(Epoch(walk, Request(1, 3, 6)), (Minibatches{{6, 7, 8}, {9}, {0, 1}}));
     EXPECT_EQ(Epoch(walk, Request(2, 3, 6)), (Minibatches{{2, 3, 4}, {5, 6, 7}}));
     EXPECT_EQ(Epoch(walk, Request(3, 3, 6)), (Minibatches{{8, 9}, {0, 1, 2}, {3}}));
@@ -213,7 +213,7 @@ TEST(RecordWalkTests, EpochsOfAShuffleDifferAndRepeat)
     const Minibatches second = Epoch(walk, Request(2, 8));
     EXPECT_NE(first, second);
     EXPECT_EQ(Epoch(walk, Request(1, 8)), first);
-    EXPECT_EQ(Epoch(walk, Request(0, 8)), first); // seeds 0 and 1 are the same in the C library
+    EXPECT_EQ(Epoch(walk, Request(0, 8)), first); // seeds 0 and 1 are equal to the C library
 }
 
 TEST(RecordWalkTests, WorkersTakeSlicesOfEachMinibatch)

@@ -1,4 +1,4 @@
-// Copies of vectors of any length, and the memory that they lie in.
+// Copies of vectors of any length, and their memory.
 #include "Readers/ReaderLib/VectorCopy.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(VectorCopyTests, AllElementsAndNoOthers)
     CheckCopies<double, double>();
 }
 
-// Small memory and large, whose last page is used in part.
+// Small memory, and large memory whose last page is partly used.
 TEST(VectorCopyTests, MemoryOfAnySizeHoldsWhatIsWritten)
 {
     for (size_t count : {size_t(0), size_t(1), size_t(100'000), size_t(2'621'441)})

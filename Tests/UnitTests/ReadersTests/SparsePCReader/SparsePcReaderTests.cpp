@@ -15,7 +15,7 @@ using testing::ElementsAre;
 class SparsePcReaderTests : public ReaderTest
 {
 protected:
-    // Features a of 4 and b of 3 rows: b stands first in a record.
+    // Features a of 4 and b of 3 rows: b comes first in a record.
     template <class Stored>
     static std::string Record(const SparseRow& a, const SparseRow& b, double label)
     {
@@ -36,7 +36,7 @@ protected:
             ConfigParameters::Parse(OnLines("reader=[" + file + " " + parameters + " " + blocks + "\n]"), "t.cntk");
         return MakeSparsePcReader<ElemType>({m_config->RequireBlock("reader"), m_log});
     }
-    // What opening and reading all of it fails with, without the folder.
+    // Returns the error of opening and reading the whole file, without the folder.
     std::string Failure(const std::string& data, const std::string& parameters = "",
                         const std::string& blocks = "a=[ dim=4 ] b=[ dim=3 ] l=[ labelDim=1 ]")
     {
@@ -57,7 +57,7 @@ TEST_F(SparsePcReaderTests, ReadsRecordsInTheirOrder)
     EXPECT_EQ(reader->Streams()[2].rows, 1u);
     EXPECT_TRUE(reader->Streams()[2].isLabel);
     EXPECT_EQ(reader->TotalSamples(), 3u);
-    // Rows ascend; values of one row are added.
+    // Rows are sorted; values of one row are added.
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 2), 1), ElementsAre("frames 2; 0:1 3:2; ", "frames 1; 1:4 2:4"));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 3), 0), ElementsAre("frames 3; 1:5; 0:7 2:6; "));
     EXPECT_THAT(ReadStream(*reader, MakeRequest(0, 3), 2), ElementsAre("frames 3; 0.5; -1; 2"));
@@ -143,7 +143,7 @@ TEST_F(SparsePcReaderTests, MalformedFiles)
               "data: 'data.bin', record 0, byte 8: expected the label value (4 bytes), "
               "found the end of the file at byte 11" +
                   hint);
-    // Cut anywhere but between two records.
+    // The file ends within a record.
     const size_t first = Record<float>({{0, 1}, {3, 2}}, {{1, 5}}, 0.5).size();
     const size_t second = first + Record<float>({}, {{2, 6}, {0, 7}}, -1).size();
     for (size_t size = 1; size < good.size(); ++size)
@@ -167,7 +167,7 @@ TEST_F(SparsePcReaderTests, MalformedFiles)
               "data: 'data.bin', record 0, byte 4: expected values of 'b', finite numbers, found inf" + hint);
     EXPECT_EQ(Failure(Changed(good, 32, infinite)),
               "data: 'data.bin', record 0, byte 32: expected the label value, finite numbers, found inf" + hint);
-    // Values of 8 bytes taken for 4.
+    // Values of 8 bytes, read as 4.
     EXPECT_THAT(Failure(Example<double>()), testing::EndsWith(hint));
 }
 
@@ -181,7 +181,7 @@ TEST_F(SparsePcReaderTests, Blocks)
               "config: 'l' and 'm' are blocks of labels, but a record has one label value; expected one of them");
     EXPECT_THAT(Failure(Example<float>(), "", "a=[ dim=0 ]"), testing::HasSubstr("dim"));
     EXPECT_THAT(Failure(Example<float>(), "microbatchSize=0"), testing::HasSubstr("microbatchSize"));
-    // A label that the network does not get is read over.
+    // A label without an input node is skipped.
     EXPECT_EQ(Open<float>(Example<float>(), "", "a=[ dim=4 ] b=[ dim=3 ]")->Streams().size(), 2u);
 }
 

@@ -1,4 +1,4 @@
-// UCIFastReader: streams, epochs, orders and options, against records of the original where there are some.
+// UCIFastReader: streams, epochs, orders and options, compared with records of CNTK v1.1 if there are any.
 #include "Common/Text.h"
 #include "Readers/ReaderLib/Prefetcher.h"
 #include "Readers/ReaderLib/RecordWalk.h"

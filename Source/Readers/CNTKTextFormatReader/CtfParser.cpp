@@ -1,8 +1,7 @@
 // Parsing of CNTK text format. A malformed sample is reported and dropped; parsing resumes at the next '|' or row.
-#include "Readers/CNTKTextFormatReader/CtfParser.h"
-
 #include "Common/Characters.h"
 #include "Common/Error.h"
+#include "Readers/CNTKTextFormatReader/CtfStore.h"
 
 #include <algorithm>
 #include <cmath>

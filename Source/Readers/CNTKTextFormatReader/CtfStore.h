@@ -1,13 +1,16 @@
-// The parsed sequences of a file in CNTK text format, cached in memory.
+// Parsed sequences of a file in CNTK text format, cached in memory. The grammar: rows of samples "|name value value"
+// (dense) or "|name index:value" (sparse), with an optional sequence id in front and comments "|# ...".
 #pragma once
 
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
 #include "Readers/CNTKTextFormatReader/CtfOptions.h"
 #include "Readers/CNTKTextFormatReader/CtfOrder.h"
-#include "Readers/CNTKTextFormatReader/CtfParser.h"
+#include "Readers/ReaderLib/NumberParser.h"
+#include "Readers/ReaderLib/SparseColumns.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,6 +21,86 @@
 
 namespace cntk
 {
+
+// Parsed sequences: for each stream, all samples in order.
+template <class ElemType>
+struct CtfData
+{
+    struct Stream
+    {
+        std::vector<ElemType> values;       // dense: dim a sample; sparse: non-zero values
+        std::vector<int32_t> rowIndices;    // sparse: of each value, ascending within a sample
+        std::vector<size_t> sampleStarts;   // sparse: offsets into values, one more than samples
+        std::vector<size_t> sequenceStarts; // by sequence: its first sample; one more at the end
+
+        size_t SamplesOf(size_t sequence) const { return sequenceStarts[sequence + 1] - sequenceStarts[sequence]; }
+    };
+    std::vector<Stream> streams;
+    std::vector<uint64_t> ids; // by sequence
+
+    void Clear(size_t streamCount);
+    size_t Bytes() const;
+};
+
+// A malformed sample: its place, and "expected ..., found ...".
+struct CtfFinding
+{
+    size_t offset = 0;
+    size_t column = 0; // 1-based
+    std::string message;
+    bool isError = true; // false: a warning
+};
+// Counts errors and throws if there are too many.
+using CtfFindingReceiver = std::function<void(const CtfFinding& finding)>;
+
+template <class ElemType>
+class CtfParser
+{
+public:
+    // Readable bytes after the text; the first one must be a newline.
+    static constexpr size_t c_padding = 32;
+
+    CtfParser(const std::vector<CtfStream>& streams, CtfFindingReceiver receiver);
+
+    // Sets the streams to parse; samples of other streams are skipped.
+    void SetWanted(const std::vector<bool>& wanted) { m_wanted = wanted; }
+
+    // Adds one sequence: its rows, which begin at that offset of the file. endsFile: the text need not end with a
+    // newline. Reports and drops malformed samples. Returns the index of a wanted stream without any sample, or
+    // c_complete.
+    static constexpr size_t c_complete = SIZE_MAX;
+    size_t ParseSequence(std::string_view text, size_t offset, size_t rows, uint64_t defaultId, bool endsFile,
+                         CtfData<ElemType>& data);
+
+private:
+    using Stream = typename CtfData<ElemType>::Stream;
+
+    const char* ParseRow(const char* at, CtfData<ElemType>& data);
+    const char* ParseSample(const char* at, CtfData<ElemType>& data);
+    // Return null for a malformed sample, after reporting it.
+    const char* ParseDense(const char* at, const CtfStream& stream, Stream& data) const;
+    const char* ParseSparse(const char* at, const CtfStream& stream, Stream& data);
+    size_t FindStream(std::string_view name);
+    bool IsCutOff(const char* at) const;
+    std::string TokenAt(const char* at) const;
+    void WarnOfTooLarge(const char* at, const CtfStream& stream) const;
+    void Tell(const char* at, std::string message, bool isError = true) const;
+    static const char* SkipToSample(const char* at);
+
+    const std::vector<CtfStream>& m_streams;
+    CtfFindingReceiver m_receiver;
+    NumberParser m_numbers;
+    std::vector<bool> m_wanted;
+    size_t m_nextStream = 0;       // the expected stream of the next name
+    std::vector<size_t> m_samples; // of the current sequence, by stream
+    SparseColumnSorter<ElemType> m_sorter;
+
+    const char* m_begin = nullptr; // of the current sequence
+    const char* m_end = nullptr;
+    size_t m_offset = 0;
+    size_t m_rows = 0;
+    bool m_endsFile = false;
+};
 
 // Parses whole chunks and caches as many as the limit allows. If the shuffle reaches further than the limit, parses
 // single sequences instead. Used by one thread at a time.

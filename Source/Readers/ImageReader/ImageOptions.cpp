@@ -1,9 +1,8 @@
 // Reads and checks the blocks of images and labels.
-#include "Readers/ImageReader/ImageOptions.h"
-
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
+#include "Readers/ImageReader/ImageReader.h"
 
 #include <algorithm>
 

@@ -1,19 +1,127 @@
 // ImageReader: image files and their classes, cropped, scaled and shuffled.
 #pragma once
 
+#include "Common/ReaderInterface.h"
 #include "Common/SeedStream.h"
 #include "Readers/ImageReader/ImageArchives.h"
-#include "Readers/ImageReader/ImageTransform.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
+#include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
 namespace cntk
 {
+
+enum class CropType
+{
+    Center,
+    Random,
+    MultiView10
+};
+
+enum class Interpolation
+{
+    Nearest,
+    Linear,
+    Cubic,
+    Lanczos
+};
+
+struct ImageFeatureOptions
+{
+    static constexpr size_t c_views = 10;
+
+    size_t width = 0;
+    size_t height = 0;
+    size_t channels = 0;
+    CropType cropType = CropType::Center;
+    std::vector<double> cropRatio{1.0}; // one ratio, or the smallest and the largest
+    bool jitter = false;
+    std::optional<bool> flip;
+    std::vector<std::string> interpolationNames{"linear"};
+    std::string meanFile;
+    bool planes = true; // true: channel after channel; false: the channels of a pixel together
+
+    std::vector<Interpolation> interpolations; // parsed interpolationNames
+
+    size_t Elements() const { return width * height * channels; }
+    // Number of samples that an image counts as.
+    size_t Views() const { return cropType == CropType::MultiView10 ? c_views : 1; }
+    bool Flips() const { return flip.value_or(cropType == CropType::Random); }
+
+    static OptionTable<ImageFeatureOptions> Options();
+};
+
+struct ImageLabelOptions
+{
+    size_t labelDim = 0;
+
+    static OptionTable<ImageLabelOptions> Options();
+};
+
+struct ImageReaderOptions
+{
+    std::string file;
+    bool randomize = true;
+    std::optional<bool> grayscale;
+    size_t threads = 0;
+    size_t seed = 0;
+    bool prefetch = true;
+    int traceLevel = 0;
+
+    static OptionTable<ImageReaderOptions> Options();
+};
+
+struct ImageConfig
+{
+    ImageReaderOptions reader;
+    ImageFeatureOptions features;
+    ImageLabelOptions labels;
+    std::string featuresName;
+    std::string labelsName;
+    std::string labelsSource; // for messages
+    std::string layoutSource; // mbFormat and its place, for messages
+    SourcePos fileWhere;
+    SourcePos meanFileWhere;
+};
+
+ImageConfig ReadImageConfig(const ReaderContext& context);
+void DescribeImageOptions(PluginDescription& description);
+void AddImageInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files);
+
+// A decoded image. Hides the types of OpenCV in one file.
+struct DecodedImage;
+
+class ImageTransform
+{
+public:
+    // meanFileWhere: position for errors of the mean file.
+    ImageTransform(const ImageFeatureOptions& options, bool isGray, const SourcePos& meanFileWhere);
+    ~ImageTransform();
+
+    // A warning about the mean image, or "".
+    const std::string& Warning() const { return m_warning; }
+
+    // Decodes the file and writes the column of one of its views. Thread-safe. Draws from `random` in the order: side,
+    // place, mirror, interpolation. Returns a warning, or "".
+    template <class ElemType>
+    std::string Apply(const std::string& path, size_t view, std::mt19937& random, ElemType* target) const;
+
+private:
+    void ReadMean(const SourcePos& where);
+
+    ImageFeatureOptions m_options;
+    bool m_isGray;
+    std::unique_ptr<DecodedImage> m_mean; // null: no mean is subtracted
+    mutable ImageArchives m_archives;     // the open archives; thread-safe
+    std::string m_warning;
+};
 
 struct ImageList
 {

@@ -1,8 +1,7 @@
 // Decoding and transforming images with OpenCV.
-#include "Readers/ImageReader/ImageTransform.h"
-
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Readers/ImageReader/ImageReader.h"
 
 #include <algorithm>
 #include <cstdint>

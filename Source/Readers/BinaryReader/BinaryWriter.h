@@ -15,6 +15,7 @@
 namespace cntk
 {
 
+// Figures over all numbers of a section of data, for a section of statistics.
 class BinaryStatistics
 {
 public:

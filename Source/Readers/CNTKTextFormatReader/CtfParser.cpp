@@ -59,7 +59,7 @@ CtfParser<ElemType>::CtfParser(const std::vector<CtfStream>& streams, CtfFinding
 }
 
 template <class ElemType>
-void CtfParser<ElemType>::Tell(const char* at, std::string message, bool isError) const
+void CtfParser<ElemType>::Report(const char* at, std::string message, bool isError) const
 {
     const char* lineStart = at;
     while (lineStart > m_begin && lineStart[-1] != '\n')
@@ -145,7 +145,7 @@ const char* CtfParser<ElemType>::ParseRow(const char* at, CtfData<ElemType>& dat
     at = SkipBlanks(at);
     if (*at != '|')
     {
-        Tell(at, Concat("expected ", at == start ? "a sequence id or '|'" : "'|'", " and the name of a stream, found ",
+        Report(at, Concat("expected ", at == start ? "a sequence id or '|'" : "'|'", " and the name of a stream, found ",
                         *at == '\n' && at == start ? "a blank line" : TokenAt(at)));
         at = SkipToSample(at);
     }
@@ -165,13 +165,13 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
         ++at;
     if (at == name)
     {
-        Tell(at, Concat("expected the name of a stream after '|', found ", IsBlank(*at) ? "a blank" : TokenAt(at)));
+        Report(at, Concat("expected the name of a stream after '|', found ", IsBlank(*at) ? "a blank" : TokenAt(at)));
         return SkipToSample(at);
     }
     const size_t index = FindStream({name, size_t(at - name)});
     if (index == c_noStream)
     {
-        Tell(name, Concat("no stream of the reader has the name '", std::string_view(name, size_t(at - name)), "'"),
+        Report(name, Concat("no stream of the reader has the name '", std::string_view(name, size_t(at - name)), "'"),
              false);
         return SkipToSample(at);
     }
@@ -183,12 +183,12 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
     const char* end = stream.sparse ? ParseSparse(at, stream, target) : ParseDense(at, stream, target);
     if (end != nullptr && IsCutOff(end))
     {
-        Tell(end, "expected a newline, found the end of the file; the last sample may be cut off");
+        Report(end, "expected a newline, found the end of the file; the last sample may be cut off");
         end = nullptr;
     }
     else if (end != nullptr && m_samples[index] == m_rows)
     {
-        Tell(name, Concat("stream '", stream.alias, "' has more samples than the sequence has rows (", m_rows,
+        Report(name, Concat("stream '", stream.alias, "' has more samples than the sequence has rows (", m_rows,
                           "), expected one a row"));
         end = nullptr;
     }
@@ -204,11 +204,11 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
     return end;
 }
 
-// Fails at a number that becomes infinite: its effect in training may show much later.
+// Reports a number that becomes infinite: its effect in training may show much later.
 template <class ElemType>
-void CtfParser<ElemType>::WarnOfTooLarge(const char* at, const CtfStream& stream) const
+void CtfParser<ElemType>::ReportTooLarge(const char* at, const CtfStream& stream) const
 {
-    Tell(at, Concat("expected a number of stream '", stream.alias, "' within the range of precision=",
+    Report(at, Concat("expected a number of stream '", stream.alias, "' within the range of precision=",
                     sizeof(ElemType) == sizeof(float) ? "float" : "double", ", found ", TokenAt(at)));
 }
 
@@ -236,18 +236,18 @@ const char* CtfParser<ElemType>::ParseDense(const char* at, const CtfStream& str
         const char* const end = m_numbers.Parse(at, value);
         if (end == nullptr)
         {
-            Tell(at, Concat("expected a number of stream '", stream.alias, "', found ", TokenAt(at)));
+            Report(at, Concat("expected a number of stream '", stream.alias, "', found ", TokenAt(at)));
             return nullptr;
         }
         if (count == stream.dim)
         {
-            Tell(at, Concat("stream '", stream.alias, "' has more than dim=", stream.dim,
+            Report(at, Concat("stream '", stream.alias, "' has more than dim=", stream.dim,
                             " values, expected the end of the sample, found ", TokenAt(at)));
             return nullptr;
         }
         if (!std::isfinite(ElemType(value)))
         {
-            WarnOfTooLarge(at, stream);
+            ReportTooLarge(at, stream);
             return nullptr;
         }
         values[count++] = ElemType(value);
@@ -270,13 +270,13 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
             index = index <= INT32_MAX ? index * 10 + uint64_t(*at - '0') : index;
         if (at == pair || *at != ':')
         {
-            Tell(pair,
+            Report(pair,
                  Concat("expected a pair index:value of sparse stream '", stream.alias, "', found ", TokenAt(pair)));
             return nullptr;
         }
         if (index >= stream.dim)
         {
-            Tell(pair, Concat("index ", std::string_view(pair, size_t(at - pair)), " of sparse stream '", stream.alias,
+            Report(pair, Concat("index ", std::string_view(pair, size_t(at - pair)), " of sparse stream '", stream.alias,
                               "' is too large, expected less than dim=", stream.dim));
             return nullptr;
         }
@@ -284,13 +284,13 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
         const char* const end = m_numbers.Parse(at + 1, value);
         if (end == nullptr)
         {
-            Tell(at + 1,
+            Report(at + 1,
                  Concat("expected a number of sparse stream '", stream.alias, "' after ':', found ", TokenAt(at + 1)));
             return nullptr;
         }
         if (!std::isfinite(ElemType(value)))
         {
-            WarnOfTooLarge(at + 1, stream);
+            ReportTooLarge(at + 1, stream);
             return nullptr;
         }
         data.rowIndices.push_back(int32_t(index));

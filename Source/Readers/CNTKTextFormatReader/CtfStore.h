@@ -83,8 +83,8 @@ private:
     size_t FindStream(std::string_view name);
     bool IsCutOff(const char* at) const;
     std::string TokenAt(const char* at) const;
-    void WarnOfTooLarge(const char* at, const CtfStream& stream) const;
-    void Tell(const char* at, std::string message, bool isError = true) const;
+    void ReportTooLarge(const char* at, const CtfStream& stream) const;
+    void Report(const char* at, std::string message, bool isError = true) const;
     static const char* SkipToSample(const char* at);
 
     const std::vector<CtfStream>& m_streams;

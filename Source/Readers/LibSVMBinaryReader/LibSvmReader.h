@@ -30,7 +30,7 @@ struct LibSvmBatch
 {
     struct Stream
     {
-        std::vector<ElemType> values;      // labels only: dim values for each record
+        std::vector<ElemType> values;      // labels: dim for each record
         std::vector<int32_t> rowIndices;   // features only
         std::vector<int32_t> columnStarts; // features only: records + 1
     };
@@ -48,7 +48,7 @@ public:
     const std::string& Path() const { return m_file.Path(); }
     size_t Bytes() const { return m_file.Size(); }
     size_t Records() const { return m_firstRecords.back(); }
-    // Reads the batch that contains the record.
+    // Returns the batch that contains the record.
     size_t BatchOf(size_t record) const;
     size_t FirstRecord(size_t batch) const { return m_firstRecords[batch]; }
 

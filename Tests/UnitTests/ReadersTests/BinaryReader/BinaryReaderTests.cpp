@@ -300,7 +300,7 @@ TEST_F(BinaryReaderTests, MalformedFiles)
     using namespace std::string_literals;
     EXPECT_THAT(errorOf(Write("short.bin", "abc")),
                 HasSubstr("expected a header of 320 bytes at byte 0, found the end"));
-    EXPECT_THAT(errorOf(Changed(0, "\xD1\xBA")), HasSubstr("was not written to its end"));
+    EXPECT_THAT(errorOf(Changed(0, "\xD1\xBA")), HasSubstr("is incomplete: its writer did not finish it"));
     EXPECT_THAT(errorOf(Changed(0, "PK")), HasSubstr("expected the header of a binary data file at byte 0"));
     EXPECT_THAT(errorOf(Changed(65536, "PK")), HasSubstr("expected the header of a section at byte 65536"));
     EXPECT_THAT(errorOf(Changed(2, "\x01\x02")), HasSubstr("the header at byte 0 is of version 513, expected 256"));
@@ -334,7 +334,7 @@ TEST_F(BinaryReaderTests, NumbersThatAreNotFinite)
     ReadStream(*reader, MakeRequest(0, 10), 0);
     EXPECT_THAT(LogText(),
                 HasSubstr("WARNING: '" + Path("changed.bin") +
-                          "', section 'x:Data Section', record 1: element 1 of 'x' is nan, no finite number"));
+                          "', section 'x:Data Section', record 1: element 1 of 'x' is nan; a NaN or infinite input"));
 }
 
 TEST_F(BinaryReaderTests, FullMinibatches)

@@ -262,9 +262,9 @@ TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
     // Pieces of several sentences alternate in the output; the reader warns once.
     EXPECT_THAT(LogText(), Not(HasSubstr("WARNING")));
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=2"), true), MakeRequest(0, 2), 0), read);
-    const std::string warning = "WARNING: LMSequenceReader: sentences longer than minibatchSize=2 are cut, and with 2 "
-                                "side by side pieces of one stand between those of others in what is written; a larger "
-                                "minibatchSize leaves them whole\n";
+    const std::string warning = "WARNING: LMSequenceReader: sentences longer than minibatchSize=2 are cut, and in "
+                                "the output the pieces of 2 parallel sentences alternate; a larger minibatchSize "
+                                "leaves them whole\n";
     EXPECT_THAT(LogText(), HasSubstr(warning));
     EXPECT_EQ(LogText().find(warning), LogText().rfind(warning));
     // 0 sentences: as many as fit into ten words, uncut.
@@ -400,7 +400,7 @@ TEST_F(LmReaderTests, TwoFilesOfWords)
     std::filesystem::remove(Path("words.txt"));
     EXPECT_THAT(ReadStream(*Make(Block()), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 1:1; 4:1"));
     EXPECT_THAT(LogText(), HasSubstr("LMSequenceReader: label mapping file " + Path("words.txt") +
-                                     " is not there; the ids of " + Path("vocab.txt") + " are used\n"));
+                                     " does not exist; the ids of " + Path("vocab.txt") + " are used\n"));
 }
 
 TEST_F(LmReaderTests, MessagesOfConfigs)

@@ -187,7 +187,7 @@ TEST_F(LuReaderTests, SharesOfWorkersAreAsLongAsTheWholeMinibatch)
 }
 
 // Same order as CNTK v1.1. The reader warns if the lines of the output have another order.
-TEST_F(LuReaderTests, ForWritingSentencesThatGetAheadOfOthersAreWarnedOf)
+TEST_F(LuReaderTests, OutputInAnotherOrderIsWarnedOf)
 {
     WriteSentences({4, 5, 4, 6, 6, 4});
     const auto layouts = [&](const std::string& options)
@@ -199,12 +199,11 @@ TEST_F(LuReaderTests, ForWritingSentencesThatGetAheadOfOthersAreWarnedOf)
     };
     EXPECT_THAT(layouts("nbruttsineachrecurrentiter=2"), ElementsAre("1x4 row0[0,4)", "1x5 row0[0,5)", "1x4 row0[0,4)",
                                                                      "2x6 row0[0,6) row1[0,6)", "1x4 row0[0,4)"));
-    EXPECT_THAT(LogText(), Not(HasSubstr("get ahead")));
+    EXPECT_THAT(LogText(), Not(HasSubstr("overtake")));
     EXPECT_THAT(layouts("nbruttsineachrecurrentiter=3 randomize=auto"),
                 ElementsAre("2x4 row0[0,4) row1[0,4)", "1x5 row0[0,5)", "2x6 row0[0,6) row1[0,6)", "1x4 row0[0,4)"));
-    EXPECT_THAT(LogText(),
-                HasSubstr("WARNING: LUSequenceReader: with nbruttsineachrecurrentiter=3 sentences get ahead "
-                          "of others for their length, and what is written does not stand in the order of "));
+    EXPECT_THAT(LogText(), HasSubstr("WARNING: LUSequenceReader: with nbruttsineachrecurrentiter=3 sentences overtake "
+                                     "others of another length, so that the output is not in the order of "));
     EXPECT_THAT(LogText(), HasSubstr("; equalLength=false keeps that order\n"));
 }
 
@@ -212,7 +211,7 @@ TEST_F(LuReaderTests, ForWritingSentencesInTheOrderOfTheTextAreNotWarnedOf)
 {
     WriteSentences({4, 4, 5, 6, 6, 6});
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=3"), true), MakeRequest(0, 2), 0).size(), 3u);
-    EXPECT_THAT(LogText(), Not(HasSubstr("get ahead")));
+    EXPECT_THAT(LogText(), Not(HasSubstr("overtake")));
 }
 
 TEST_F(LuReaderTests, SentencesAreNamedByTheirNumbers)

@@ -1,5 +1,5 @@
 // Pieces of memory in large pages: apart from one another, given back as a whole.
-#include "Math/Cpu/LargePages.h"
+#include "Math/Cpu/HostDevice.h"
 
 #include <cstdint>
 #include <cstring>

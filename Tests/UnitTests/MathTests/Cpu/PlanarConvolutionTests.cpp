@@ -1,6 +1,6 @@
 // Operands of convolutions in the form of the inner loops.
 #include "Math/Cpu/CpuKernelTable.h"
-#include "Math/Cpu/PlanarForm.h"
+#include "Math/Cpu/PlanarConvolution.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -488,7 +488,7 @@ class ActionsTest(TwoClassesTest):
                   "Read=[ action=test; reader=[ readerType=BinaryReader; file=h.bin ] ]")
         self.assertIn("'h.bin' is not there before command 'Bin' has run",
                       self.run_command("Map:Train:Bin:Read", *binary, "--check").stderr)
-        # What nobody writes is missed as before.
+        # A file that no command writes is still an error.
         self.assertIn("data file 'out/values.HLats' does not exist",
                       self.run_command("Map:Train:Write:Again", again.replace("HLast", "HLats"), "--check",
                                        status=4).stderr)

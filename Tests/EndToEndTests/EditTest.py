@@ -384,7 +384,7 @@ class EditTest(EndToEndTest):
         self.write("add.mel", add)
         self.write("last.mel", "m=LoadModel(thin.dnn)\nSetProperty(L3.BFF.W, Output, true)\n")
         self.assertIn("could not find a symbol for L3.BFF.W:", self.run_command(commands, "--check", status=3).stderr)
-        # What nothing in the run writes is missing.
+        # A model that no command of the run writes is an error.
         run = self.run_command("Add3:Train3", "--check", status=5)
         self.assertIn("model file 'stage2/m.dnn' does not exist", run.stderr)
         self.assertIn("add.mel:2:", run.stderr)

@@ -26,7 +26,7 @@ sys.path.insert(0, __import__("os").path.dirname(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 COMMAND = re.compile(r"^(cntk|build/bin/cntk|make|cd|python3|apt-get)$|\.(py|sh)$")
-# What --check may say of a config that is right, where data, models of other configs or a folder is missing.
+# Messages that --check may end with for a correct config whose data, models or folders are missing.
 MISSING = r"does not exist|cannot (be )?open|No such file|not found"
 
 

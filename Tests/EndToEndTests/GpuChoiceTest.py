@@ -205,7 +205,7 @@ class GpuChoiceTest(EmulatedGpuTest):
                          r"maxSamplesInRAM=\1", run.stderr)
         self.assertTrue(fits, run.stderr)
         self.run_on("name=Small,memory=40", *arguments[:2], "minibatch=" + fits[1], environment=environment)
-        # What others hold counts.
+        # Memory that other processes hold is not free.
         run = self.run_on("name=Small,memory=1000,used=970", *arguments, status=6, environment=environment)
         self.assertRegex(run.stderr, "are free of 1048576000, ")
 

@@ -37,7 +37,7 @@ class GradientCheckTest(TwoClassesTest):
         self.assertRegex(log, lines)
         self.assertIn("\nMinibatch 2, 2 samples, criterion", log)
         self.assertIn("\nGradient check: all elements agree to 6 digits.\n", log)
-        # Of a model, where there is one; other commands are as if nobody had looked.
+        # The check takes the model if it exists, and leaves other commands unaffected.
         self.run_command("Train")
         model = (self.folder / "model/m.dnn").read_bytes()
         log = self.run_command("Gradients").stderr

@@ -123,7 +123,7 @@ class LanguageTest(EndToEndTest):
         log = self.cntk("configFile=exp.cntk").stderr
         self.assertIn("All output files up to date.", log)
         self.assertNotIn("WARNING", log)
-        # What can be seen of other parameters is told.
+        # A warning names parameters that contradict the existing file.
         for argument, sign in (("vocabSize=2", "3 words, but vocabSize is 2"), ("nbrClass=1", "2 classes, but nbrClass is 1"),
                                ("nbrClass=0", "2 classes, but nbrClass is 0")):
             self.assertIn("WARNING: 'out/vocab.txt' has %s: it was made with other parameters; makeMode=false makes it "

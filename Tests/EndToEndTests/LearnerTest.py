@@ -312,7 +312,7 @@ class Scalar:
                 self.events.append(("end", rate))
                 return
             adapts = self.o.get("autoAdjustMinibatch") == "true" and i >= len(self.schedule("minibatchSize") or [256])
-            # What AdjustAfterEpoch did to the rate does not count.
+            # The ratio ignores changes of the rate by AdjustAfterEpoch.
             listed = control == "adjustafterepoch" and self.rates()
             ratio = self.listed_rate(i) / self.listed_rate(0) if listed else rate / first_rate
             chosen = self.search_size(i, chosen, rate, ratio) if adapts else 0  # none

@@ -119,7 +119,7 @@ class LookAheadTest(MessagesTestCase):
         self.assertTrue((self.folder / "out/again.HLast").exists())
 
     def test_data_that_are_no_single_file(self):
-        # What a list means is the reader's business, when its turn comes.
+        # Only the reader knows what a list means, so the error comes when its command runs.
         self.assertIn("in command 'Test'", self.run_all_failing("Train:Test", "Test=[ reader=[ file=a.txt+b.txt ] ]"))
         self.assertTrue((self.folder / "m.dnn").exists())
 

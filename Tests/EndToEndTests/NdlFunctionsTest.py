@@ -206,7 +206,7 @@ CASES = [
      "y=ElementTimes(m, m2)\nz=RowElementTimes(m, r)\nu=ColumnElementTimes(m, c)\n",
      {"y": lambda s: [a * b for a, b in zip(s.m, s.m2)], "z": lambda s: [a * sum(s.m2) for a in s.m],
       "u": lambda s: [a * c for a, c in zip(s.m, column(MATRICES["means.txt"]))]}),
-    # Of the book's two formulas the one in which the first operand's index runs fastest.
+    # The book has two formulas; here the first operand's index runs fastest.
     ("4.1.4.20", "y=KhatriRaoProduct(m3, m2)\nz=ColumnwiseCrossProduct(m3, m2)\n",
      {"y": lambda s: [a * b for b in s.m2 for a in s.m[:3]], "z": lambda s: [a * b for b in s.m2 for a in s.m[:3]]}),
     ("4.1.4.21", "p=Parameter(2, 1, init=fromFile, initFromFilePath=priors.txt)\n"

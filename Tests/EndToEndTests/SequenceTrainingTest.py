@@ -267,7 +267,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.begin_anew()
         self.assertAlmostEqual(self.train(at_rest, "sequences=[SGD=[seqGammarUsesMBR=true]]", command="sequences")[0],
                                accuracy, places=5)
-        # Of other data; action test knows no SGD block, and has the factors that are not said.
+        # Other data. Action test has no SGD block, so it uses the default factors.
         run = self.cntk("configFile=exp.cntk", "command=test", "test=[action=test; modelPath=sequences.dnn]",
                         "reader=[features=[scpFile=held.scp]; labels=[mlfFile=held.mlf]; lattices=[denLatTocFile=held.toc]]")
         value = float(re.search(r"sequence: SequenceWithSoftmax/Sample = ([-+0-9.e]+)", run.stderr).group(1))

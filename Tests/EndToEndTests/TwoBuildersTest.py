@@ -92,7 +92,7 @@ def feed_forward(sizes, kinds=("Sigmoid",), start="init=uniform", normalise=Fals
     return "\n".join(lines) + "\n"
 
 
-# What SIMPLENET is asked for, and the same of the function above.
+# Parameters of SIMPLENET, and the arguments of the function above for the same network.
 FEED_FORWARD = [
     ("layerSizes=3:4:2; layerTypes=Sigmoid", dict(sizes=[3, 4, 2])),
     ("layerSizes=3:2", dict(sizes=[3, 2])),

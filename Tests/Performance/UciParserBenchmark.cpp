@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// What the columns look like.
+// Form of the columns.
 enum class Kind
 {
     Pixels,    // 784 whole numbers 0..255, most of them 0 and in runs as in images of digits, and a digit

@@ -1,5 +1,5 @@
-// Which convolutions and poolings go to cuDNN, with which algorithms, how often it is asked, and what happens where it
-// refuses or fails: with the emulation of cuDNN. What it computes is compared by the kernel tests.
+// Tests the calls of cuDNN with its emulation: the convolutions and poolings it gets, its algorithms, the number of calls, and
+// its refusals and failures. The kernel tests compare its values.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/CuDnnEmulation.h"
@@ -339,7 +339,7 @@ TEST_F(CuDnnTests, TheWorkspaceIsBounded)
     EXPECT_EQ(Work(), 6);
 }
 
-// So that the comparisons of the kernel tests are of what cuDNN computed.
+// Ensures that the kernel tests compare values of cuDNN.
 TEST_F(CuDnnTests, KernelCasesReachIt)
 {
     for (const KernelCase& kernelCase : ImageCases())

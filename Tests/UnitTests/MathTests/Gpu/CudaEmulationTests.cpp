@@ -108,7 +108,7 @@ TEST(CudaEmulationTests, WarpsWait)
     }
 }
 
-// What a kernel may not depend on: which thread or block comes first.
+// A kernel may not depend on the order of threads or blocks.
 TEST(CudaEmulationTests, TheOrderChangesFromLaunchToLaunch)
 {
     unsigned last[2] = {};

@@ -90,7 +90,7 @@ TEST(EmulatedStreamsTests, AStreamKeepsItsOrder)
     }
 }
 
-// Who fills pinned memory again before the copy has run gets the new numbers where they should be the old.
+// Pinned memory that is refilled before the copy runs delivers the new values instead of the old ones.
 TEST(EmulatedStreamsTests, PinnedMemoryIsReadWhenTheCopyRuns)
 {
     Bench bench(WorkOrder::Late);

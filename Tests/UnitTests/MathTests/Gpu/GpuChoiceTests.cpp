@@ -1,4 +1,4 @@
-// Which of several GPUs deviceId=auto takes, and its report. The emulated GPU library lies beside the tests.
+// Tests the choice of deviceId=auto among several GPUs, and its report. The emulated GPU library lies next to the tests.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuChoice.h"
 

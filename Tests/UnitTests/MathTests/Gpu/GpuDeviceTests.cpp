@@ -1,5 +1,4 @@
-// Which GPU is taken, what is said of those that cannot be, and what a device does with memory: with a runtime that
-// says what the test wants.
+// Tests the choice of a GPU, the messages about unusable ones, and the memory of a device, with a scripted runtime.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/EmulatedGpu.h"

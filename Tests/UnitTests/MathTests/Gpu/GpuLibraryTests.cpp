@@ -1,4 +1,4 @@
-// What is said where driver or GPU library are missing, or do not fit.
+// Tests the messages for a driver or GPU library that is missing or does not fit.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "Math/Gpu/GpuLibrary.h"

@@ -149,7 +149,9 @@ class ToolsTest(unittest.TestCase):
         self.write("Source/Math/BigMatrix.h", "#pragma once\nclass PlainMatrix;\n")
         self.write("Documentation/Architecture.md", "`BigMatrix`, `Fail`, `Math/PlainMatrix`,\n`SmallMatrix::View()`\n")
         self.write("Documentation/Guide.md", "`YourReader`\n")
-        self.assert_caught("CheckDocs", "Architecture.md:2: there is no 'SmallMatrix' in the sources", "1 faults")
+        self.write("Documentation/Architecture/Math.md", "`LargeMatrix`\n")
+        self.assert_caught("CheckDocs", "Architecture.md:2: there is no 'SmallMatrix' in the sources",
+                           "Architecture/Math.md:1: there is no 'LargeMatrix' in the sources", "2 faults")
 
     def test_docs_machine_paths(self):
         self.write("notes.txt", "data in " + "/wo" + "rk/data\n../wo" + "rk/data is fine, net/wo" + "rk too\n")

@@ -264,7 +264,7 @@ class ActionsTest(TwoClassesTest):
         self.run_command("Write", "Write=[format=[type=category]]")
         self.assertEqual(self.read("out/values.PosteriorProb").split(), ["01"[row[1] >= row[0]] for row in values])
         categories = [int(line) for line in self.read("out/values.PosteriorProb").splitlines()]
-        self.run_command("Write", "Write=[format=[type=category; precisionFormat=+4]]") # %u knows no sign
+        self.run_command("Write", "Write=[format=[type=category; precisionFormat=+4]]") # %u has no sign
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(), ["%4d" % row for row in categories])
         self.write("two.txt", "one\n%s\n" % ("x" * 300))
         self.run_command("Write", "Write=[format=[type=category; labelMappingFile=two.txt; precisionFormat=-5; "

@@ -151,7 +151,7 @@ z = Sigmoid(Times(W1, features))""", 12, 8)
         self.write_samples(12)
         none, _ = self.waits(environment, 180)
         lines, _ = self.waits(environment, 180, "Train=[SGD=[numMBsToShowResult=10]]")
-        self.assertEqual(lines, none + 2) # the third is that of the epoch's end
+        self.assertEqual(lines, none + 2) # the third wait is at the epoch's end
 
     def test_a_criterion_that_is_not_finite_is_found(self):
         environment = self.emulate()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Blocks that several commands share stand at the root and take from each command what they lack."""
+"""Blocks at the root that several commands share take missing values from each command."""
 from EndToEnd import EndToEndTest, main
 
 READER = """reader=[
@@ -53,7 +53,7 @@ class SharedBlocksTest(EndToEndTest):
         self.write("map.txt", "yes\nno\n")
 
     def results(self, config, *arguments):
-        """Both models and the line of the test."""
+        """Returns both models and the line of the test."""
         self.write("exp.cntk", config)
         run = self.cntk("configFile=exp.cntk", "makeMode=false", *arguments)
         self.assertNotIn("WARNING", run.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks must catch what they are there for: each runs on a small project with one fault."""
+"""Runs each check on a small project with one fault, which it must find."""
 import os
 import pathlib
 import shutil
@@ -81,7 +81,7 @@ class ToolsTest(unittest.TestCase):
         self.write("Source/Common/Text.cpp", '// Texts.\n#include <string>\n#include "Common/Text.h"\n')
         self.assert_caught("CheckHeaders", "does not compile alone: Source/Common/Text.h")
         self.write("Source/Common/Text.cpp", '// Texts.\n#include "Common/Text.h"\n#include <string>\n')
-        code, output = self.run_tool("CheckHeaders") # the build says what is wrong with it
+        code, output = self.run_tool("CheckHeaders") # the build reports its fault
         self.assertEqual(code, 0, output)
         self.assertIn("4 headers, 3 of them compiled here", output)
 

@@ -22,8 +22,8 @@ struct TestGpu
 {
     GpuProperties properties;
     size_t freeBytes = 0;
-    const char* silence = nullptr; // why it does not say what it is
-    const char* refusal = nullptr; // why it cannot be chosen
+    const char* silence = nullptr; // error of asking for its properties; null: none
+    const char* refusal = nullptr; // error of choosing it; null: none
 };
 
 class TestRuntime final : public EmulatedRuntime

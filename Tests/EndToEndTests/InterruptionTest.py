@@ -325,7 +325,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
         self.assertFalse([name for name in self.files("closed") if name.endswith((".tmp", ".lock"))])
 
     def test_ctrl_c_that_ends_the_reader_of_the_log_too_loses_nothing(self):
-        """As in `cntk ... 2>&1 | tee log`: the last log lines are lost, but model, checkpoint and exit code are correct."""
+        """In `cntk ... 2>&1 | tee log` the last log lines are lost, but model, checkpoint and exit code are correct."""
         for sends in (True, False):  # False: only the reader of the log ends, as head does
             folder = "unread%d" % sends
             process = self.start(self.arguments(folder, 100000, minutes=0))

@@ -40,7 +40,7 @@ class ToolsTest(unittest.TestCase):
             self.assertIn(text, output)
 
     def test_clean_project_passes(self):
-        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckNames", "CheckDocs", "CheckFormat"):
+        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckNames", "CheckDocs", "CheckFormat", "CheckProse"):
             code, output = self.run_tool(tool)
             self.assertEqual(code, 0, output)
 
@@ -138,6 +138,24 @@ class ToolsTest(unittest.TestCase):
         self.assert_caught("CheckFormat", "Text.h:2")
         self.assertEqual(self.run_tool("CheckFormat", "--fix")[0], 0)
         self.assertEqual(self.run_tool("CheckFormat")[0], 0)
+
+    def test_prose_comments(self):
+        self.write("Source/Common/Text.h", "// Returns the text.\n// What it returns.\n\nint x; // of the text\n"
+                   "int y; // Whether y counts.\nauto z = \"// What\";\n")
+        self.write("Tests/EndToEndTests/A.py", '"""As users do."""\n# So that it runs.\nTEXT = """\nWhat users say\n"""\n')
+        self.write("Tests/Tools/CheckThings", "#!/bin/sh\n# Which things?\n")
+        self.write("Makefile", "# Of all targets.\n")
+        self.assert_caught("CheckProse", "Source/Common/Text.h:5: the comment begins with a fragment: 'Whether y counts.'",
+                           "Tests/EndToEndTests/A.py:1:", "Tests/EndToEndTests/A.py:2:", "Tests/Tools/CheckThings:2:",
+                           "Makefile:1:", "5 places to rewrite")
+
+    def test_prose_sentences(self):
+        words = "word " * 33
+        self.write("Documentation/Guide.md", "# Guide\n\nIt has %sof `some code here`. As e.g. %shere.\n\n```\n%s%s\n```\n"
+                   % (words, words, words, words))
+        self.write("Examples/README.md", "| a table | %s%s|\n" % (words, words))
+        self.assert_caught("CheckProse", "Documentation/Guide.md:3: a sentence of 36 words (at most 35)",
+                           "Examples/README.md:1: a sentence of 66 words", "3 places to rewrite")
 
     def test_docs_links(self):
         self.write("Documentation/Guide.md", "[a](../README.md) [b](Gone.md)\n[c](../README.md#below)\n"

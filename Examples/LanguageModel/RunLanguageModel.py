@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Trains a language model and prints its perplexity on the test text beside that of trigram models.
+"""Trains a language model and prints its perplexity on the test text, next to that of trigram models.
 
     RunLanguageModel.py [--bible [FILE] | --train FILE --test FILE] [--kind Lstm|Rnn] [--vocabulary N] [--classes N]
                         [--cntk PROGRAM] [--work FOLDER] [more arguments for the program]
 
-The text is made by MakeText.py (default: --bible); the word classes by the program itself. Standard library only.
+MakeText.py makes the text (default: --bible); the program makes the word classes. Standard library only.
 """
 import argparse
 import os
@@ -36,7 +36,7 @@ def main():
     source = ["--bible"] + ([os.path.abspath(args.bible)] if args.bible else [])
     if args.train:
         source = ["--train", os.path.abspath(args.train), "--test", os.path.abspath(args.test)]
-    # The folder stands first: --bible without a file would take it for its file.
+    # The folder comes first, because --bible without a file would take it for its file.
     subprocess.run([sys.executable, str(HERE / "MakeText.py"), str(work / "data"), *source], check=True)
 
     started = time.monotonic()

@@ -16,7 +16,7 @@ DAYS = ["monday", "friday", "sunday"]
 
 
 def sentence(rng):
-    """Which kind of place a city is depends on a word that may lie several tokens before it."""
+    """Makes a sentence in which the kind of a city depends on a word several tokens before it."""
     start, end = rng.sample(CITIES, 2)
     parts = [("from", start, "fromloc"), ("to", end, "toloc")]
     rng.shuffle(parts)
@@ -114,7 +114,7 @@ class LanguageUnderstandingTest(EndToEndTest):
         self.write_sentences("test.txt", [sentence(rng) for _ in range(200)])
         text = self.run_script(EXAMPLE / "RunAtis.py", "--train", "train.txt", "--test", "test.txt", "--cntk", CNTK,
                                "--work", self.folder / "work", "--seeds", "1", "Atis_Train=[SGD=[maxEpochs=9]]")
-        self.assertGreater(self.f1(text), 97, text)  # without memory the kinds of places are guessed
+        self.assertGreater(self.f1(text), 97, text)  # a network without memory guesses the kinds of places
 
     def test_part_of_atis(self):
         data = self.shared("data/atis")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lattices beside features and labels: the documentation's example is read, what is wrong is told where it stands."""
+"""Lattices of a reader: the documentation's example is read, and errors name their places."""
 import re
 import struct
 

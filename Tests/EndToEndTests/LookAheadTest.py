@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What would end a later command is told before the first one runs; what may still come is not asked for."""
+"""Errors of a later command are reported before the first one runs, except those that earlier commands may remove."""
 import struct
 
 from EndToEnd import CNTK, main
@@ -109,7 +109,7 @@ class LookAheadTest(MessagesTestCase):
                         "readerType=LMSequenceReader; file=text.txt; labels=[ labelType=none ]; "
                         "labelIn=[ labelMappingFile=w.txt ] ] ]", "Words=[ action=writeWordAndClass; inputFile=text.txt; "
                         "vocabSize=4; outputVocabFile=v.txt; outputMappingFile=w.txt; nbrClass=0 ]", status=None)
-        self.assertIn("in command 'More'", run.stderr)  # for the network's inputs are others
+        self.assertIn("in command 'More'", run.stderr)  # because the network has other inputs
         self.assertNotIn("does not exist", run.stderr)
         self.assertTrue((self.folder / "m.dnn").exists())
 
@@ -119,7 +119,7 @@ class LookAheadTest(MessagesTestCase):
         self.assertTrue((self.folder / "out/again.HLast").exists())
 
     def test_data_that_are_no_single_file(self):
-        # What a list means is the reader's business, when its turn comes.
+        # Only the reader knows what a list means, so the error comes when its command runs.
         self.assertIn("in command 'Test'", self.run_all_failing("Train:Test", "Test=[ reader=[ file=a.txt+b.txt ] ]"))
         self.assertTrue((self.folder / "m.dnn").exists())
 
@@ -185,7 +185,7 @@ class LookAheadTest(MessagesTestCase):
                          "data file 'gone.scp' does not exist, and no command before makes it")
 
     def test_lattices_that_a_pattern_means(self):
-        """They may still come; what else is wrong with their block is told."""
+        """The lattices may still be written; other errors of their block are reported."""
         reader = "More=[ action=test; modelPath=m.dnn; reader=[ readerType=HTKMLFReader; frameMode=%s; features=[ dim=2; " \
                  "scpFile=train.txt ]; labels=[ labelDim=2; mlfFile=train.txt; labelMappingFile=map.txt ]; " \
                  "lattices=[ denLatTocFile=gone.*.toc ] ] ]"
@@ -202,7 +202,7 @@ class LookAheadTest(MessagesTestCase):
         self.run_all("Train:Second", second, "Data=train.txt")
         gone = "cvReader=[ readerType=UCIFastReader; file=gone.txt; features=[ dim=2; start=0 ] ]"
         self.run_all("Train:Second", second, "Data=gone.txt", "Second=[ %s ]" % gone)
-        # A command before makes its final model.
+        # An earlier command writes its final model.
         third = second.replace("Second", "Third")
         (self.folder / "second.dnn").unlink()
         run = self.run_all("Second:Third", second, third.replace("$Data$", "gone.txt"), "Data=train.txt")
@@ -252,7 +252,7 @@ class LookAheadTest(MessagesTestCase):
             self.assert_nothing_ran()
 
     def test_what_is_looked_at_changes_nothing(self):
-        # Seeds of start values count on from command to command; the dump is the network's when it is trained.
+        # Seeds of initial values continue from command to command; the dump is made when the network is trained.
         third = SECOND.replace("Second", "Third").replace("second.dnn", "third.dnn").replace(
             "net.ndl", "net.ndl; dumpFileName=dump.txt")
         self.write("net.ndl", NETWORK)

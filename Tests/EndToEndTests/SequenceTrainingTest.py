@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sequence training: a network trained frame by frame, then over lattices, by MMI and by minimum Bayes risk. What the
-program says of the lattices is compared with a computation of the test's own."""
+"""Sequence training: a network trained frame by frame, then with lattices, by MMI and by minimum Bayes risk. The test computes
+the criteria of the lattices itself and compares them."""
 import array
 import math
 import random
@@ -67,8 +67,8 @@ SaveModel(m, sequences.dnn.0)
 
 
 class Utterance:
-    """Words at random, by a language model that prefers some; the states' frames, noisy features, and a lattice of all
-    words wherever one was said."""
+    """Random words from a language model, the frames of their states, noisy features, and a lattice that has all words at the
+    place of each spoken word."""
 
     def __init__(self, name, draw, bigrams, means):
         self.name, self.bigrams = name, bigrams
@@ -85,14 +85,14 @@ class Utterance:
         self.states = [state for span in self.spans for state in span]
 
     def span_of(self, position, word):
-        """The states of the frames of a hypothesis: those that were said, or the word's states side by side."""
+        """Returns the states of the frames of a hypothesis: the spoken states, or the word's states one after another."""
         span = self.spans[position]
         if word == self.words[position]:
             return span
         return [WORDS[word][i * 4 // len(span)] for i in range(len(span))]
 
     def slf(self):
-        """A node for the beginning, one for each word at each position, and one for the end."""
+        """Returns a lattice: a node for the beginning, one for each word at each position, and one for the end."""
         times = [0]
         for span in self.spans:
             times.append(times[-1] + len(span))
@@ -136,8 +136,8 @@ class Utterance:
         return max(best.values())[1]
 
     def criteria(self, likelihoods, factor):
-        """log p(reference) - log p(lattice), and the expected number of frames that are right."""
-        total = {None: (0, 0)}  # what paths are worth, its logarithm, and what they have right
+        """Returns log p(reference) - log p(lattice), and the expected number of correct frames."""
+        total = {None: (0, 0)}  # weights of paths, their logarithms, and their numbers of correct frames
         for position, span in enumerate(self.spans):
             now = {}
             for word in WORDS:
@@ -209,7 +209,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.write(part + ".scp", "".join("%s=feat/%s.feat\n" % (one.name, one.name) for one in utterances))
 
     def train(self, *parameters, command="frames:edit:sequences", **how):
-        """The criterion of each epoch of the last training."""
+        """Returns the criterion of each epoch of the last training."""
         log = self.cntk("configFile=exp.cntk", "command=" + command, *parameters, **how).stderr
         behind = log[log.rindex("Training criterion node"):]
         self.assertIn("sequence = SequenceWithSoftmax", behind)
@@ -222,7 +222,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.cntk("configFile=exp.cntk", "command=edit")
 
     def likelihoods(self, model, part):
-        """What the network of a model says of the utterances, by name."""
+        """Returns the outputs of a model for the utterances, by name."""
         self.write("out.scp", "".join("out/%s.like\n" % one.name for one in self.sets[part]))
         (self.folder / "out").mkdir(exist_ok=True)
         self.cntk("configFile=exp.cntk", "command=write", "write=[action=write; modelPath=%s; outputNodeNames=likelihood; "
@@ -231,7 +231,7 @@ class SequenceTrainingTest(EndToEndTest):
         return {one.name: read_htk(self.folder / "out" / (one.name + ".like")) for one in self.sets[part]}
 
     def word_errors(self, model):
-        """Of 100 words of held-out data."""
+        """Returns the number of wrong words among 100 words of held-out data."""
         likelihoods = self.likelihoods(model, "held")
         wrong = words = 0
         for one in self.sets["held"]:
@@ -240,7 +240,7 @@ class SequenceTrainingTest(EndToEndTest):
         return 100 * wrong / words
 
     def expected(self, model, part, factor):
-        """Both criteria, for each frame."""
+        """Returns both criteria per frame."""
         likelihoods = self.likelihoods(model, part)
         sums = [one.criteria(likelihoods[one.name], factor) for one in self.sets[part]]
         frames = sum(len(one.states) for one in self.sets[part])
@@ -267,7 +267,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.begin_anew()
         self.assertAlmostEqual(self.train(at_rest, "sequences=[SGD=[seqGammarUsesMBR=true]]", command="sequences")[0],
                                accuracy, places=5)
-        # Of other data; action test knows no SGD block, and has the factors that are not said.
+        # Other data. Action test has no SGD block, so it uses the default factors.
         run = self.cntk("configFile=exp.cntk", "command=test", "test=[action=test; modelPath=sequences.dnn]",
                         "reader=[features=[scpFile=held.scp]; labels=[mlfFile=held.mlf]; lattices=[denLatTocFile=held.toc]]")
         value = float(re.search(r"sequence: SequenceWithSoftmax/Sample = ([-+0-9.e]+)", run.stderr).group(1))
@@ -294,7 +294,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.assertGreater(searched[-1], values[0])
 
     def test_what_decides_may_be_an_evaluation_node(self):
-        """It wants that to grow, too, and tells values as the other lines do."""
+        """Training maximises the evaluation node, too, and logs its values like the other lines."""
         self.write("net.ndl", NDL.replace(", tag=eval", "") +
                    "sequence=SequenceWithSoftmax(labels, z, likelihood, tag=eval)\n")
         log = self.cntk("configFile=exp.cntk", "command=frames", "frames=[SGD=[maxEpochs=12; earlyStopPatience=2; "
@@ -317,7 +317,7 @@ class SequenceTrainingTest(EndToEndTest):
             self.assertLess(min(abs(value - trial) for trial in trials), 1e-6, name)
 
     def test_lattices_of_a_reader_whose_blocks_are_no_inputs(self):
-        """Of several readers side by side; the lattices come with the sequences of the others."""
+        """With several readers, the lattices come with the sequences of the other readers."""
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         block = ("%s=[readerType=HTKMLFReader; frameMode=false; nbruttsineachrecurrentiter=4; verbosity=0; "
                  "features%s=[dim=9; scpFile=train.scp]; labels%s=[mlfFile=train.mlf; labelMappingFile=states; labelDim=8]%s]")

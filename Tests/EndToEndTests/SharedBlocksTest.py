@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Blocks that several commands share stand at the root and take from each command what they lack."""
+"""Blocks at the root that several commands share take missing values from each command."""
 from EndToEnd import EndToEndTest, main
 
 READER = """reader=[
@@ -53,7 +53,7 @@ class SharedBlocksTest(EndToEndTest):
         self.write("map.txt", "yes\nno\n")
 
     def results(self, config, *arguments):
-        """Both models and the line of the test."""
+        """Returns both models and the line of the test."""
         self.write("exp.cntk", config)
         run = self.cntk("configFile=exp.cntk", "makeMode=false", *arguments)
         self.assertNotIn("WARNING", run.stderr)
@@ -67,10 +67,10 @@ class SharedBlocksTest(EndToEndTest):
                             READER % "file=b.txt; " + "minibatchSize=2")
         expected = self.results(apart)
         self.assertTrue(self.results(SHARED) == expected)
-        # What stands around the commands comes after what stands in them.
+        # Values of a command come before values outside of the commands.
         self.assertTrue(self.results("file=gone.txt\nmaxEpochs=9\nlayerSizes=2:7:2\n" + SHARED) == expected)
         self.cntk("configFile=exp.cntk", "--check")
-        # What a shared block has itself comes first; nothing then reads what the commands say.
+        # The shared block's own value comes first; the command's value is then never read.
         run = self.cntk("configFile=exp.cntk", "makeMode=false", "strictConfig=false", "SGD=[maxEpochs=2]")
         self.assertIn("Finished Epoch[ 2 of 2]", run.stderr)
         self.assertIn("'maxEpochs' is not read in block 'First'; it belongs in the block SGD", run.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trainings on real data through the real program: the original's Simple demo, handwritten digits, stop and resume."""
+"""Trains on real data with the real program: the original's Simple demo, handwritten digits, stopping and resuming."""
 import os
 import pathlib
 import random
@@ -60,7 +60,7 @@ def test_error(log):
 
 class TrainingTest(EndToEndTest):
     def simple_demo(self, *arguments, **keywords):
-        """The Simple demo's own config on the original's data, ten epochs."""
+        """Runs the config of the Simple demo on the original's data, ten epochs."""
         return self.cntk("configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo:Simple_Demo_Test",
                          "Simple_Demo=[SGD=[maxEpochs=10;numMBsToShowResult=100]]", *arguments, **keywords)
 
@@ -72,7 +72,7 @@ class TrainingTest(EndToEndTest):
         self.prepare_simple_demo()
         self.simple_demo()
         log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log")
-        # The original, from the same random start: 27 of the 603 test points.
+        # The original, from the same initial values, gets 27 of the 603 test points wrong.
         self.assertAlmostEqual(test_error(log), 27 / 603, places=6)
         self.assertTrue(log.rstrip().endswith("__COMPLETED__"))
         self.assertEqual(len(re.findall(r"^ Epoch\[ *\d+ of 10\]-Minibatch\[ *\d+- *\d+.*\]: SamplesSeen = 2500; "
@@ -147,14 +147,14 @@ class TrainingTest(EndToEndTest):
         killed.kill()
         killed.communicate()
         later = [path for path in (self.folder / "models").iterdir() if path not in (start, lock)]
-        for path in later:  # as if it had been killed in its first epoch
+        for path in later:  # like a training that was killed in its first epoch
             path.unlink()
         stale = lock.read_bytes()
         self.cntk(*arguments, layers % 7)
         log = self.read("log/demo_Simple_Demo.log").split(" next run: ")[1]
         self.assertIn("Creating virgin network.", log)
         self.assertNotIn("WARNING", log)
-        # The user's start model is trained, whatever an earlier training left.
+        # The training starts from the user's initial model, whatever an earlier training left.
         os.replace(self.folder / "models/simple.dnn", start)
         lock.write_bytes(stale)
         self.cntk(*arguments, layers % 9)
@@ -184,7 +184,7 @@ class TrainingTest(EndToEndTest):
         self.assertEqual(list((self.folder / "models").iterdir()), [])
 
     def test_sequences_of_several_axes_are_trained_in_parts(self):
-        """Words, and labels of the marked ones: what numSubminibatches cuts belongs together, and gives the same."""
+        """Words, and labels of the marked words: numSubminibatches cuts both together, with the same result."""
         rng = random.Random(5)
         lines = []
         for sequence in range(40):

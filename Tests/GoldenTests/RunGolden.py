@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the golden cases that need only features the program has, and names the others.
+"""Runs the golden cases whose features the program supports, and names the others.
 
     RunGolden.py --cntk build/bin/cntk --shared FOLDER [--jobs N] [--list] [TEXT...]
 
-MissingFeatures.txt lists the features that are still missing; a case that needs one of them is not run. KnownGaps.txt
-lists single cases that do not pass yet ("name: reason"). Every other case must pass. Both lists only ever shrink: a
-feature that no case needs, an unknown case and a gap that passes are errors. TEXT: only cases whose name contains it.
+MissingFeatures.txt lists unsupported features; a case that needs one of them does not run. KnownGaps.txt lists single cases
+that do not pass yet ("name: reason"). Every other case must pass. Both lists only shrink: a feature that no case needs, an
+unknown case and a gap that passes are errors. TEXT selects the cases whose name contains it.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ def lines(path):
 
 
 def run(arguments, names):
-    """Names of the cases that pass, and the comparer's report."""
+    """Returns the names of the cases that pass, and the report of the comparison."""
     if not names:
         return set(), ""
     golden = arguments.shared / "golden"
@@ -56,7 +56,7 @@ def main():
 
     missing = set(lines(HERE / "MissingFeatures.txt"))
     gaps = dict(re.split(r'\s*:\s*', line, maxsplit=1) for line in lines(HERE / "KnownGaps.txt"))
-    # Parts of the program that are left out where their libraries are.
+    # Parts of the program that are not built if their libraries are missing.
     absent = {feature for feature in ("ImageReader",)
               if not (arguments.cntk.resolve().parents[1] / "lib" / (feature + ".so")).exists()}
     cases = {path.parent.name: set(json.loads(path.read_text(encoding="utf-8")).get("features", []))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Converts the digits that Debian's python3-sklearn carries (digits.csv.gz: 64 pixels and the label, a line an image).
+"""Converts the digits of Debian's python3-sklearn (digits.csv.gz: 64 pixels and the label, a line an image).
 
     ConvertDigits.py FOLDER [DIGITS_CSV_GZ]
 
-Writes train.txt (the first 1,437 images), test.txt (the last 360, written by other hands) and labelsmap.txt: the label,
+Writes train.txt (the first 1,437 images), test.txt (the last 360, from other writers) and labelsmap.txt: the label,
 then the pixels row by row. Standard library only.
 """
 import argparse

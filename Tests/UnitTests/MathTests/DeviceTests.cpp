@@ -18,7 +18,7 @@ TEST(DeviceTests, TheCpuHasSeveralNames)
         EXPECT_EQ(MakeDevice(name)->Id(), c_cpuDevice) << name;
 }
 
-// The reason is that there is no GPU or that its backend is not proved.
+// The reason is that no usable GPU exists.
 TEST(DeviceTests, AutoSaysWhyItTakesTheCpu)
 {
     for (const char* name : {"auto", "Auto"})

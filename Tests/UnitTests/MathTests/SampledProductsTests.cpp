@@ -1,4 +1,4 @@
-// How requests are grouped, which columns count as touched, and what the checks of operations say.
+// The grouping of requests, the touched columns, and the messages of checks.
 #include "Common/Error.h"
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/Operations.h"
@@ -106,7 +106,7 @@ TEST(SampledProductsTests, AGradientThatBeginsReplacesTheOneBefore)
             }
 }
 
-// Slices of so many samples each, one after another with a column between them.
+// Returns slices of these numbers of samples, with one column between them.
 SliceOperands OperandsOf(const std::vector<size_t>& members, size_t rows, double scale, DataType type, Device& device)
 {
     SliceOperands operands;
@@ -138,8 +138,8 @@ std::vector<std::shared_ptr<Device>> DevicesToCompare()
     return devices;
 }
 
-// The same bits in weights as gradient and update apart give, and none in other columns: a few samples of a slice, a
-// product, one of many steps, and a slice that outweighs the others, which threads share.
+// The weights get the same bits as with a separate gradient and update; other columns stay unchanged. Cases: few
+// samples in a slice, a product, a product of many steps, and one large slice that threads share.
 TEST(SampledProductsTests, WeightsDescendBehindTheirGradient)
 {
     for (const std::vector<size_t>& members :

@@ -124,7 +124,7 @@ TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
                                  << kernels.floats.tileRows << ", " << shape.m << " x " << shape.n << " x " << shape.k
                                  << ", transA " << transA << ", transB " << transB);
                     Product<TypeParam> product(shape, transA, transB, 1, 0);
-                    // The last element of all, of A and of B.
+                    // The very last elements of A and of B.
                     product.a.back() = std::numeric_limits<TypeParam>::quiet_NaN();
                     product.b.back() = std::numeric_limits<TypeParam>::infinity();
                     functions.multiply(&product.task, 1, scratchA.data(), scratchB.data());

@@ -34,7 +34,7 @@ std::vector<AlignedMemory> ScratchOf(const ProductKernels& kernels, size_t GemmF
     return scratch;
 }
 
-// With threads and memory of its own.
+// A product with its own threads and memory.
 struct InRows
 {
     InRows(const ProductKernels& kernels, int threads)

@@ -1,4 +1,4 @@
-// Pieces of memory in large pages: apart from one another, given back as a whole.
+// Pieces of memory in large pages: they do not overlap, and are freed as a whole.
 #include "Math/Cpu/HostDevice.h"
 
 #include <cstdint>
@@ -49,7 +49,7 @@ TEST(LargePages, PiecesAreApartAndAllMemoryIsGivenBack)
         const size_t at = random() % all.size();
         ASSERT_TRUE(HasItsMark(all[at]));
         EXPECT_TRUE(pages.Free(all[at].memory));
-        EXPECT_FALSE(pages.Free(all[at].memory)); // it is not there any more
+        EXPECT_FALSE(pages.Free(all[at].memory)); // freed already
         all.erase(all.begin() + ptrdiff_t(at));
     }
     EXPECT_GT(pages.Chunks(), 0u);
@@ -76,7 +76,7 @@ TEST(LargePages, WhatWasGivenBackServesAgain)
     EXPECT_EQ(pages.Chunks(), 0u);
 }
 
-// Matrices of one size whose length is a multiple of a cache's way do not all lie in the same lines of it.
+// Matrices of one size, a multiple of a cache way, do not all occupy the same cache lines.
 TEST(LargePages, MatricesOfOneSizeBeginInDifferentLines)
 {
     for (const size_t bytes : {size_t(128) << 10, size_t(20) * 65536})

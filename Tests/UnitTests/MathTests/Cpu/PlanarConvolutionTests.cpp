@@ -1,4 +1,4 @@
-// Operands of convolutions in the form of the inner loops.
+// Operands of convolutions in the layout of the inner loops.
 #include "Math/Cpu/CpuKernelTable.h"
 #include "Math/Cpu/PlanarConvolution.h"
 
@@ -13,7 +13,7 @@ namespace
 
 using Weights = ConvolutionGeometry::Weights;
 
-// 2 channels of 4 x 3 pixels, kernels of 3 x 2 with padding at one side, 5 maps, stride 2 along A.
+// 2 channels of 4 x 3 pixels, kernels of 3 x 2 with padding on one side, 5 maps, stride 2 along A.
 ConvolutionGeometry Geometry(Weights weights)
 {
     const WindowAxis channels{2, 2, 1, 0, 1, 5, true};
@@ -79,7 +79,7 @@ TEST(PlanarFormTest, PackedWeightsComeBack)
         std::vector<double> back(values.size(), -1);
         UnpackWeights(functions, form, packed, 0.0, back.data());
         EXPECT_EQ(back, values);
-        UnpackWeights(functions, form, packed, 1.0, back.data()); // added to what is there
+        UnpackWeights(functions, form, packed, 1.0, back.data()); // added to the old values
         for (size_t i = 0; i < values.size(); ++i)
             EXPECT_EQ(back[i], 2 * values[i]);
     }
@@ -98,7 +98,7 @@ TEST(PlanarFormTest, ImagesStandInTheirPadding)
             for (size_t a = 0; a < 5; ++a)
                 for (size_t channel = 0; channel < 2; ++channel)
                 {
-                    // One pixel of padding before each axis; behind A the image is cut where the last window ends.
+                    // One pixel of padding before each axis. Along A the image ends with the last window.
                     const bool isInside = a >= 1 && a < 5 && b >= 1 && b < 4;
                     const size_t pixel = isInside ? (a - 1) + 4 * (b - 1) : 0;
                     const double expected = !isInside            ? 0

@@ -1,4 +1,5 @@
-// Which of several GPUs deviceId=auto takes, and its report. The emulated GPU library lies beside the tests.
+// Tests the choice of deviceId=auto among several GPUs, and its report. The emulated GPU library lies next to the
+// tests.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuChoice.h"
 
@@ -137,7 +138,7 @@ TEST_F(ChooseGpuTests, AGpuIsForOneRunAlone)
     EXPECT_NE(Choose("name=A;name=B", {.isLocked = false}).device, nullptr);
     first.reset();
     EXPECT_EQ(Choose("name=A;name=B").device->Id(), 0);
-    m_search.lockFolder += "/absent"; // no lock is possible, so none excludes anybody
+    m_search.lockFolder += "/absent"; // no lock is possible, so none excludes a card
     const GpuChoice third = Choose("name=A");
     EXPECT_NE(third.device, nullptr);
     EXPECT_NE(Choose("name=A").device, nullptr);

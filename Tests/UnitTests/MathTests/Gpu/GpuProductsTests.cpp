@@ -1,4 +1,4 @@
-// The factors of products: they are on the device, and the host does not wait for them.
+// The factors of products are on the device, and the host does not wait for them.
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/GpuKernels.h"

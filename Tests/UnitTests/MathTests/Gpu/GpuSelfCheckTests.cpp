@@ -1,4 +1,4 @@
-// The self-check passes on devices that compute right, and names each of its operations that does not.
+// The self-check passes on correct devices, and names the operation that computes wrong values.
 #include "Common/Error.h"
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedMachine.h"
@@ -13,7 +13,7 @@ namespace cntk
 namespace
 {
 
-// Without cuDNN: convolutions run in a kernel that can be broken.
+// Without cuDNN, so that convolutions run in a kernel that the test can break.
 std::shared_ptr<Device> OpenGpuOf(const BlasMaker& makeBlas = MakeBreakableBlas)
 {
     return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(EmulatedMemory::Open), makeBlas);
@@ -42,7 +42,7 @@ TEST(GpuSelfCheckTests, AnOperationThatLeavesItsLastBlockOutIsNamed)
     }
 }
 
-// Products whose first element is off by a part of its value.
+// Products whose first element has a relative error.
 class InexactBlas final : public GpuBlas
 {
 public:

@@ -1,4 +1,4 @@
-// What UCIFastReader says about wrong data and wrong parameters: the full texts.
+// Full texts of the messages of UCIFastReader about wrong data and parameters.
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Text.h"
 #include "Readers/UCIFastReader/UciReader.h"
@@ -26,7 +26,7 @@ protected:
         m_reader = MakeUciReader<float>(ReaderContext{m_config->RequireBlock("reader"), m_log});
     }
 
-    // What making the reader with this block says, with the position in the config.
+    // Returns the message of creating a reader with this block, with its position in the config.
     std::string MakingSays(const std::string& block)
     {
         try
@@ -40,7 +40,7 @@ protected:
         return "no error";
     }
 
-    // What reading this text says, with a feature in columns 0 and 1 and a label in column 2.
+    // Returns the message of reading this text: a feature in columns 0 and 1, a label in column 2.
     std::string ReadingSays(const std::string& text, const std::string& more = "", size_t dim = 2)
     {
         Write("data.txt", text);

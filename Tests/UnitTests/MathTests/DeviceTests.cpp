@@ -19,7 +19,7 @@ TEST(DeviceTests, TheCpuHasSeveralNames)
 }
 
 // The reason is that no usable GPU exists.
-TEST(DeviceTests, AutoSaysWhyItTakesTheCpu)
+TEST(DeviceTests, AutoLogsWhyItTakesTheCpu)
 {
     for (const char* name : {"auto", "Auto"})
     {
@@ -33,7 +33,7 @@ TEST(DeviceTests, AutoSaysWhyItTakesTheCpu)
     }
 }
 
-TEST(DeviceTests, SaysWhatItRunsOn)
+TEST(DeviceTests, DescribesItself)
 {
     EXPECT_THAT(MakeCpuDevice({.threads = 1})->Describe(), testing::StartsWith("CPU (1 thread, "));
     EXPECT_EQ(MakeReferenceDevice()->Describe(), "Reference (1 thread)");

@@ -111,7 +111,7 @@ struct Gate
 
 } // namespace
 
-TEST_P(ElementwiseChainTests, GiveTheSameBitsAsTheirLinks)
+TEST_P(ElementwiseChainTests, GiveTheSameBitsAsSingleOperations)
 {
     const auto [type, backend] = GetParam();
     const auto device = MakeBackend(backend);
@@ -127,7 +127,7 @@ TEST_P(ElementwiseChainTests, GiveTheSameBitsAsTheirLinks)
 }
 
 // An operand that holds only one time step is overwritten by each step.
-TEST_P(ElementwiseChainTests, OneStepMayHaveMemoryOfItsOwn)
+TEST_P(ElementwiseChainTests, OneStepMayHaveItsOwnMemory)
 {
     const auto [type, backend] = GetParam();
     const auto device = MakeBackend(backend);
@@ -159,7 +159,7 @@ TEST_P(ElementwiseChainTests, OneStepMayHaveMemoryOfItsOwn)
 }
 
 // Results that only later operations read need not be written, and may share memory; all other results are the same.
-TEST_P(ElementwiseChainTests, TemporariesChangeNothingElse)
+TEST_P(ElementwiseChainTests, TemporariesDoNotChangeOtherResults)
 {
     const auto [type, backend] = GetParam();
     const auto device = MakeBackend(backend);

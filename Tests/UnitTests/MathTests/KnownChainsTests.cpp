@@ -121,7 +121,7 @@ std::vector<InstructionSet> InstructionSetsHere()
 
 } // namespace
 
-TEST_P(KnownChainsTests, GiveTheSameBitsAsTheirLinks)
+TEST_P(KnownChainsTests, GiveTheSameBitsAsSingleOperations)
 {
     const auto [type, threads, set] = GetParam();
     const auto device = MakeCpuDeviceWith(set, threads);
@@ -142,7 +142,7 @@ TEST_P(KnownChainsTests, GiveTheSameBitsAsTheirLinks)
 }
 
 // Special values (NaN, infinity, denormals): the compiler must not assume finite values or flush small ones to zero.
-TEST_P(KnownChainsTests, GiveTheSameBitsForNumbersThatAreNotOrdinary)
+TEST_P(KnownChainsTests, GiveTheSameBitsForSpecialValues)
 {
     const auto [type, threads, set] = GetParam();
     const auto device = MakeCpuDeviceWith(set, threads);
@@ -167,7 +167,7 @@ TEST_P(KnownChainsTests, GiveTheSameBitsForNumbersThatAreNotOrdinary)
 }
 
 // Operands with only the columns of one time step are read and written at the step's columns.
-TEST_P(KnownChainsTests, OneStepMayHaveMemoryOfItsOwn)
+TEST_P(KnownChainsTests, OneStepMayHaveItsOwnMemory)
 {
     const auto [type, threads, set] = GetParam();
     const auto device = MakeCpuDeviceWith(set, threads);
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(, KnownChainsTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64), testing::Values(1, 4),
                                           testing::ValuesIn(InstructionSetsHere())));
 
-TEST(KnownChainsTest, AreFoundByTheirLinks)
+TEST(KnownChainsTest, AreFoundByTheirOperations)
 {
     const auto device = MakeCpuDevice();
     for (size_t number = 0; number < KnownChains::c_count; ++number)
@@ -223,7 +223,7 @@ TEST(KnownChainsTest, AreFoundByTheirLinks)
 }
 
 // A temporary may reuse the memory of another one only after its last read.
-TEST(KnownChainsTest, TemporariesTakeTurns)
+TEST(KnownChainsTest, TemporariesMayShareMemory)
 {
     const auto device = MakeCpuDevice();
     const KnownChain& forward = KnownChains::c_all[0];

@@ -54,7 +54,7 @@ TEST_F(MatrixTests, ConvertsTheHostsValues)
     }
 }
 
-TEST_F(MatrixTests, PartsOfItsElementsComeAndGo)
+TEST_F(MatrixTests, CopiesPartsOfItsElements)
 {
     Matrix matrix(2, 3, DataType::Float32, *m_device);
     const std::vector<float> values = {1, 2, 3};

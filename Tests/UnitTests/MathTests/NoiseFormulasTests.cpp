@@ -114,7 +114,7 @@ TEST(NoiseFormulasTests, TheDistributionIsNormal)
 }
 
 // Neighbours, the two numbers of a pair, and numbers at one place in different draws and seeds.
-TEST(NoiseFormulasTests, NumbersHaveNothingToDoWithEachOther)
+TEST(NoiseFormulasTests, NumbersAreIndependent)
 {
     const auto device = MakeCpuDevice({.threads = 1});
     for (const DataType type : {DataType::Float32, DataType::Float64})
@@ -209,7 +209,7 @@ TEST(NoiseFormulasTests, AnElementGetsTheNumberOfItsPlace)
     }
 }
 
-TEST(NoiseFormulasTests, DeviationScalesAndL1IsBehindIt)
+TEST(NoiseFormulasTests, DeviationScalesAndL1FollowsIt)
 {
     const auto device = MakeCpuDevice({.threads = 1});
     const auto values = Drawn(*device, DataType::Float64, 9, 11);

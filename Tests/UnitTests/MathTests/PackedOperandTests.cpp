@@ -66,7 +66,7 @@ TEST_P(PackedOperandTests, GiveTheSameBits)
 }
 
 // Boundaries within panels and at their ends, parts smaller than a panel, slabs that end within a part.
-TEST_P(PackedOperandTests, MatricesOneAboveAnotherAreAsOne)
+TEST_P(PackedOperandTests, StackedMatricesAreLikeOne)
 {
     const auto [type, threads, isTransposed] = GetParam();
     const auto device = MakeCpuDevice({.threads = threads});
@@ -167,7 +167,7 @@ TEST(PackedOperandTest, MemoryMayBeShared)
     EXPECT_EQ(first.Bytes() + second.Bytes() + later.Bytes(), 0u) << "none of their own";
 }
 
-TEST(PackedOperandTest, BackendsWithoutPanelsMultiplyAsItLies)
+TEST(PackedOperandTest, BackendsWithoutPanelsMultiplyUnpacked)
 {
     const auto device = MakeReferenceDevice();
     Matrix a(2, 1, DataType::Float64, *device), b(2, 1, DataType::Float64, *device),

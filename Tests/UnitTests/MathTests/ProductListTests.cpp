@@ -80,7 +80,7 @@ TEST_P(ProductListTests, GiveTheSameBits)
 }
 
 // Gradients of the weights of several gates share their input, which is packed once.
-TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
+TEST_P(ProductListTests, ProductsOfOneOperandGiveTheSameBits)
 {
     const DataType type = std::get<0>(GetParam());
     const int threads = std::get<1>(GetParam());
@@ -123,7 +123,7 @@ TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
 
 // Covers one product and several; on one thread, next to others, or on all threads; one slab of steps and several;
 // columns of whole cache lines and others. Few steps are for one thread.
-TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
+TEST_P(ProductListTests, UpdatesAfterProductsGiveTheSameBits)
 {
     const auto [type, threads] = GetParam();
     const auto device = threads == 0 ? MakeReferenceDevice() : MakeCpuDevice({.threads = threads});
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(, ProductListTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
                                           testing::Values(0, 1, 4)));
 
-TEST(ProductListTest, WhatDoesNotFitIsSaid)
+TEST(ProductListTest, MessagesOfOperandsThatDoNotFit)
 {
     const auto device = MakeCpuDevice();
     const auto messageOf = [](const Product& product)
@@ -269,7 +269,7 @@ TEST(ProductListTest, WhatDoesNotFitIsSaid)
     Ops::MultiplyAll({});
 }
 
-TEST(ProductListTest, TermsThatDoNotFitAreSaid)
+TEST(ProductListTest, MessagesOfTermsThatDoNotFit)
 {
     const auto device = MakeCpuDevice();
     const Matrix a(3, 2, DataType::Float32, *device), b(3, 4, DataType::Float32, *device),

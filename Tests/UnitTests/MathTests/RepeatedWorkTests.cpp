@@ -109,7 +109,7 @@ private:
 
 const std::vector<uint64_t> c_key{1, 2, 3};
 
-TEST(RepeatedWorkTests, ItRunsIsRecordedAndThenRepeated)
+TEST(RepeatedWorkTests, RunsThenRecordsThenRepeats)
 {
     for (const WorkOrder order : {WorkOrder::Eager, WorkOrder::Late, WorkOrder::FirstLate, WorkOrder::FirstEager})
     {
@@ -161,7 +161,7 @@ TEST(RepeatedWorkTests, OtherKeysAreOtherWork)
 }
 
 // Each launch uses the current numbers of dropout and updates.
-TEST(RepeatedWorkTests, NumbersThatChangeAreThoseOfTheTime)
+TEST(RepeatedWorkTests, ChangingNumbersAreCurrent)
 {
     const auto train = [](bool graphs)
     {
@@ -208,7 +208,7 @@ TEST(RepeatedWorkTests, NumbersThatChangeAreThoseOfTheTime)
     EXPECT_EQ(train(true), train(false));
 }
 
-TEST(RepeatedWorkTests, NumbersThatDoNotFitAreNotUsed)
+TEST(RepeatedWorkTests, NumbersThatDoNotFitAreIgnored)
 {
     Gpu gpu;
     Matrix mask(3, 5, DataType::Float32, *gpu.device);
@@ -309,7 +309,7 @@ TEST(RepeatedWorkTests, WorkThatTheHostWaitsForRunsStepByStep)
 }
 
 // If recording fails, the host's changes are restored and the work runs.
-TEST(RepeatedWorkTests, ARecordingThatFailsIsDoneStepByStep)
+TEST(RepeatedWorkTests, RunsStepByStepIfRecordingFails)
 {
     Gpu gpu;
     Matrix a(1, 2, DataType::Float32, *gpu.device);
@@ -333,7 +333,7 @@ TEST(RepeatedWorkTests, ARecordingThatFailsIsDoneStepByStep)
     EXPECT_EQ(gpu.Launches(), 0u);
 }
 
-TEST(RepeatedWorkTests, WhereCudaFailsItIsDoneStepByStep)
+TEST(RepeatedWorkTests, RunsStepByStepIfCudaFails)
 {
     using At = FailingRuntime::At;
     for (const At at : {At::Begin, At::End, At::Launch})
@@ -353,7 +353,7 @@ TEST(RepeatedWorkTests, WhereCudaFailsItIsDoneStepByStep)
 }
 
 // A capture may not free memory, because that would break the graph. Step by step the memory suffices.
-TEST(RepeatedWorkTests, WhereMemoryIsShortItIsDoneStepByStep)
+TEST(RepeatedWorkTests, RunsStepByStepIfMemoryIsShort)
 {
     auto runtime = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open, size_t(12) << 20);
     EmulatedRuntime& asked = *runtime;
@@ -388,7 +388,7 @@ TEST(RepeatedWorkTests, WhereMemoryIsShortItIsDoneStepByStep)
 }
 
 // Memory of graphs is freed before memory runs out.
-TEST(RepeatedWorkTests, WhereMemoryRunsOutRecordedWorkGivesItsMemoryBack)
+TEST(RepeatedWorkTests, FreesMemoryOfGraphsBeforeMemoryRunsOut)
 {
     Gpu gpu;
     constexpr size_t columns = size_t(1) << 18;
@@ -452,7 +452,7 @@ TEST(RepeatedWorkTests, OtherErrorsStayErrors)
 }
 
 // Freed memory may get another owner.
-TEST(RepeatedWorkTests, WorkIsRecordedAnewWhenMemoryWasGivenBack)
+TEST(RepeatedWorkTests, RecordsAgainAfterMemoryWasFreed)
 {
     Gpu gpu;
     auto a = std::make_unique<Matrix>(1, 600, DataType::Float32, *gpu.device);
@@ -469,7 +469,7 @@ TEST(RepeatedWorkTests, WorkIsRecordedAnewWhenMemoryWasGivenBack)
     EXPECT_EQ(other.ToHost(), std::vector<double>(600, 0));
 }
 
-TEST(RepeatedWorkTests, WorkWhoseMemoryNeverLastsIsNotRecordedForEver)
+TEST(RepeatedWorkTests, StopsRecordingIfMemoryNeverLasts)
 {
     Gpu gpu;
     Matrix a(1, 600, DataType::Float32, *gpu.device);

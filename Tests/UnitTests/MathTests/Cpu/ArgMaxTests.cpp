@@ -9,7 +9,7 @@
 namespace cntk
 {
 
-TEST(ArgMaxTest, TheFirstOfEqualOnesInAnyBlockOfLanes)
+TEST(ArgMaxTest, TheFirstOfEqualElementsInAnyLane)
 {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     constexpr size_t columns = 3; // the largest element twice; once after several NaN; after one NaN

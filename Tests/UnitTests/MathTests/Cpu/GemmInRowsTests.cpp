@@ -79,7 +79,7 @@ TYPED_TEST(GemmInRowsTest, EpilogueSeesEachElementOnceAfterTheLastStep)
     CheckBias<TypeParam>(c_shapesInRows, [&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
 }
 
-TYPED_TEST(GemmInRowsTest, EpilogueMayTakeThePlaceOfC)
+TYPED_TEST(GemmInRowsTest, EpilogueMayReplaceC)
 {
     InRows inRows(BestKernels(), 4);
     for (const Shape& shape : c_shapesInRows)

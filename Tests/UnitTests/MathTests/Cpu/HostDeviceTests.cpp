@@ -29,7 +29,7 @@ bool HasItsMark(const Held& held)
     return true;
 }
 
-TEST(LargePages, PiecesAreApartAndAllMemoryIsGivenBack)
+TEST(LargePages, PiecesDoNotOverlapAndAllMemoryIsFreed)
 {
     LargePages pages;
     std::mt19937 random(1);
@@ -61,7 +61,7 @@ TEST(LargePages, PiecesAreApartAndAllMemoryIsGivenBack)
     EXPECT_EQ(pages.Chunks(), 0u);
 }
 
-TEST(LargePages, WhatWasGivenBackServesAgain)
+TEST(LargePages, ReusesFreedMemory)
 {
     LargePages pages;
     const size_t bytes = LargePages::c_pageBytes - 64;
@@ -95,7 +95,7 @@ TEST(LargePages, MatricesOfOneSizeBeginInDifferentLines)
     }
 }
 
-TEST(LargePages, OtherMemoryIsNotTakenBack)
+TEST(LargePages, RefusesToFreeOtherMemory)
 {
     LargePages pages;
     void* const own = pages.Allocate(LargePages::c_leastBytes);
@@ -106,7 +106,7 @@ TEST(LargePages, OtherMemoryIsNotTakenBack)
     EXPECT_TRUE(pages.Free(own));
 }
 
-TEST(LargePages, ThreadsTakeAndGiveBackSideBySide)
+TEST(LargePages, ThreadsAllocateAndFreeInParallel)
 {
     LargePages pages;
     std::vector<std::thread> threads;

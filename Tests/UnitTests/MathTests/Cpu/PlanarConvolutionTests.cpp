@@ -53,7 +53,7 @@ TEST(PlanarFormTest, TakesAllChannelsAndTwoAxes)
     }
 }
 
-TEST(PlanarFormTest, LeavesTheRest)
+TEST(PlanarFormTest, RefusesOthers)
 {
     ConvolutionGeometry someChannels = Geometry(Weights::OutputsFastest);
     someChannels.axes[0].kernel = 1;
@@ -85,7 +85,7 @@ TEST(PlanarFormTest, PackedWeightsComeBack)
     }
 }
 
-TEST(PlanarFormTest, ImagesStandInTheirPadding)
+TEST(PlanarFormTest, ImagesHavePadding)
 {
     const ImageFunctions<double>& functions = KernelsFor(InstructionSet::Baseline).images.Of<double>();
     for (const Weights weights : {Weights::OutputsFastest, Weights::KernelByKernel})

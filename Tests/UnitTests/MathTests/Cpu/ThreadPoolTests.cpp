@@ -108,7 +108,7 @@ TEST(ThreadPool, WorkIsVisibleToTheCaller)
 }
 
 // A late worker reads the ticket of the last job while the next job, with more tasks, is being published.
-TEST(ThreadPool, AJobOfMoreTasksMayFollowAtOnce)
+TEST(ThreadPool, AJobWithMoreTasksMayFollowDirectly)
 {
     ThreadPool pool(8);
     size_t counts[64];
@@ -129,7 +129,7 @@ TEST(ThreadPool, AJobOfMoreTasksMayFollowAtOnce)
 }
 
 // Scratch memory is selected by the number of a thread, so numbers must be distinct.
-TEST(ThreadPool, JobsOfTasksApartStayOnTheirThread)
+TEST(ThreadPool, IndependentTasksStayOnTheirThread)
 {
     for (const int threads : {1, 2, 4, 9})
     {
@@ -187,7 +187,7 @@ TEST(ThreadPool, WakesSleepingWorkers)
 
 // Other programs use all cores. The caller does not wait for a worker without a core; otherwise this test would never
 // end.
-TEST(ThreadPool, WorkersThatDoNotRunAreNotWaitedFor)
+TEST(ThreadPool, DoesNotWaitForWorkersWithoutACore)
 {
     for (const int threads : {2, 5})
     {
@@ -212,7 +212,7 @@ TEST(ThreadPool, WorkersThatDoNotRunAreNotWaitedFor)
 
 // The tasks report that the caller did all of the work. By the number of tasks it did half, so no time would have been
 // lost.
-TEST(ThreadPool, WhatTheCallerDidCountsAsItsTasksSay)
+TEST(ThreadPool, CountsTheWorkOfTheCallerByItsTasks)
 {
     ThreadPool pool(2);
     bool wentAlone = false;

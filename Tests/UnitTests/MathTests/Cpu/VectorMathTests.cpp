@@ -182,7 +182,7 @@ TEST_P(VectorMathTests, DoublesAreAccurate)
     CheckFunctions<double>(GetParam());
 }
 
-TEST_P(VectorMathTests, AnElementIsTheSameWhereverItStands)
+TEST_P(VectorMathTests, AnElementDoesNotDependOnItsPlace)
 {
     for (const ElementwiseOp op : {ElementwiseOp::Exp, ElementwiseOp::Sigmoid, ElementwiseOp::Tanh})
         for (const size_t rows : {1, 7, 16, 50, 300, 512, 1100})

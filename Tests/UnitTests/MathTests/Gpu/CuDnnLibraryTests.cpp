@@ -145,7 +145,7 @@ std::vector<WindowAxis> AllAxes()
     return axes;
 }
 
-TEST_F(RealCuDnnTests, SeesTheWindowsThatWeSee)
+TEST_F(RealCuDnnTests, HasTheSameWindows)
 {
     const std::vector<WindowAxis> axes = AllAxes();
     const WindowAxis channels{.input = 3, .kernel = 3, .stride = 3, .maps = 4};
@@ -173,7 +173,7 @@ TEST_F(RealCuDnnTests, SeesTheWindowsThatWeSee)
     EXPECT_GT(samples, 1000u);
 }
 
-TEST_F(RealCuDnnTests, PoolsTheWindowsThatWePool)
+TEST_F(RealCuDnnTests, PoolsTheSameWindows)
 {
     const std::vector<WindowAxis> axes = AllAxes();
     const WindowAxis channels{.input = 3, .windows = 3};

@@ -133,7 +133,7 @@ TEST(CuDnnFormTests, ThreeAxesAndNoChannels)
     EXPECT_EQ(form->axes[0], (CuDnnAxis{5, 3, 1, 0, 3, 42, 20}));
 }
 
-TEST(CuDnnFormTests, WhatCuDnnDoesNotHave)
+TEST(CuDnnFormTests, UnsupportedByCuDnn)
 {
     const auto expectNone = [](const char* why, const ConvolutionGeometry& geometry)
     { EXPECT_FALSE(CuDnnForm::OfConvolution(geometry)) << why; };
@@ -248,7 +248,7 @@ protected:
     Calls m_before;
 };
 
-TEST_F(CuDnnTests, TakesWhatItHasAndLeavesTheRest)
+TEST_F(CuDnnTests, TakesSupportedShapesOnly)
 {
     MakeDevice();
     EXPECT_THAT(m_device->Describe(), testing::HasSubstr("; convolutions: cuDNN 9.0)"));
@@ -266,7 +266,7 @@ TEST_F(CuDnnTests, TakesWhatItHasAndLeavesTheRest)
     EXPECT_EQ(Work(), 9) << "there is nothing to do";
 }
 
-TEST_F(CuDnnTests, PoolsAndLeavesTheGradientOfMaximaToUs)
+TEST_F(CuDnnTests, PoolsExceptTheGradientOfMaxima)
 {
     MakeDevice();
     WindowGeometry geometry;
@@ -284,7 +284,7 @@ TEST_F(CuDnnTests, PoolsAndLeavesTheGradientOfMaximaToUs)
     EXPECT_EQ(CallsOfThread().poolingGradients - m_before.poolingGradients, 1);
 }
 
-TEST_F(CuDnnTests, AsksOnceAShapeAndAllocatesNothingMore)
+TEST_F(CuDnnTests, QueriesEachShapeOnceAndAllocatesNothingMore)
 {
     MakeDevice();
     const std::vector<ConvolutionGeometry> geometries = {
@@ -308,7 +308,7 @@ TEST_F(CuDnnTests, AsksOnceAShapeAndAllocatesNothingMore)
     EXPECT_NE(CallsOfThread().lastStream, nullptr);
 }
 
-TEST_F(CuDnnTests, MathIsWhatGpuMatrixMathSays)
+TEST_F(CuDnnTests, MathFollowsGpuMatrixMath)
 {
     MakeDevice(GpuMatrixMath::Float);
     Run(Planar(c_row, c_column, 3, 8), 2);
@@ -379,7 +379,7 @@ TEST_F(CuDnnTests, CannotStart)
     EXPECT_EQ(Work(), 0);
 }
 
-TEST_F(CuDnnTests, OurKernelsDoWhatItRefuses)
+TEST_F(CuDnnTests, OurKernelsComputeRefusedShapes)
 {
     using namespace CuDnnEmulation;
     const ConvolutionGeometry geometry = Interleaved(c_row, c_column, 3, 8);
@@ -461,7 +461,7 @@ TEST_F(CuDnnTests, NoMemoryForAWorkspace)
 
 // ---- the emulation --------------------------------------------------------------------------------------------------
 
-TEST_F(CuDnnTests, TheEmulationKnowsWhatACardWouldNotForgive)
+TEST_F(CuDnnTests, TheEmulationDetectsFatalErrors)
 {
     using namespace CuDnnEmulation;
     cudnnHandle_t handle = nullptr;

@@ -118,7 +118,7 @@ TEST(CudaEmulationTests, TheOrderChangesFromLaunchToLaunch)
     EXPECT_NE(last[0], last[1]);
 }
 
-TEST(CudaEmulationTests, ABarrierThatNotAllReachIsAnError)
+TEST(CudaEmulationTests, ABarrierThatSomeThreadsMissIsAnError)
 {
     EXPECT_EQ(MessageOf(
                   []
@@ -152,7 +152,7 @@ TEST(CudaEmulationTests, ImpossibleLaunchesAreErrors)
     EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 1, 32, [] { throw std::runtime_error("stop"); }); }), "stop");
 }
 
-TEST(CudaEmulationTests, ShufflesOfPartsOfAWarpAreErrors)
+TEST(CudaEmulationTests, ShufflesOfAPartOfAWarpAreErrors)
 {
     const auto shuffle = [](unsigned threads, unsigned mask, int lane)
     {
@@ -177,7 +177,7 @@ void PutOnes(DeviceMatrix<float> matrix)
 }
 
 // The emulation could access host memory; a card could not.
-TEST(CudaEmulationTests, KernelsAreGivenMemoryOfTheDevice)
+TEST(CudaEmulationTests, KernelsNeedMemoryOfTheDevice)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open);
     const GpuStream stream = runtime.MakeStream();
@@ -225,7 +225,7 @@ TEST(CudaEmulationTests, CopiesAreWithinTheDevicesMemory)
 }
 
 // Leading dimensions are at least the rows, even for a single column.
-TEST(CudaEmulationTests, ProductsAreSuchAsCuBlasTakes)
+TEST(CudaEmulationTests, ProductsMustSuitCuBlas)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open);
     const GpuStream stream = runtime.MakeStream();
@@ -250,7 +250,7 @@ TEST(CudaEmulationTests, ProductsAreSuchAsCuBlasTakes)
     EXPECT_EQ(message(), "a product has nothing to compute");
 }
 
-TEST(CudaEmulationTests, FreshMemoryHoldsNoNumbers)
+TEST(CudaEmulationTests, NewMemoryHoldsNan)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open);
     const float* const floats = static_cast<const float*>(runtime.Allocate(1024));

@@ -105,7 +105,7 @@ TEST(EmulatedStreamsTests, PinnedMemoryIsReadWhenTheCopyRuns)
     EXPECT_EQ(eager.device[0], 1);
 }
 
-TEST(EmulatedStreamsTests, PinnedMemoryThatIsFreedTooSoonHoldsRubbish)
+TEST(EmulatedStreamsTests, PinnedMemoryThatIsFreedTooSoonIsOverwritten)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open, 1 << 20);
     const GpuStream stream = runtime.MakeStream();
@@ -118,7 +118,7 @@ TEST(EmulatedStreamsTests, PinnedMemoryThatIsFreedTooSoonHoldsRubbish)
     EXPECT_NE(*device, 5);
 }
 
-TEST(EmulatedStreamsTests, MemoryThatIsNotPinnedIsAMistake)
+TEST(EmulatedStreamsTests, MemoryThatIsNotPinnedIsAnError)
 {
     Bench bench(WorkOrder::Late);
     int value = 0;
@@ -128,7 +128,7 @@ TEST(EmulatedStreamsTests, MemoryThatIsNotPinnedIsAMistake)
 
 // Without events either stream may run first: one order shows that the reader does not wait, another that the writer
 // does not.
-TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
+TEST(EmulatedStreamsTests, StreamsDoNotWaitForEachOther)
 {
     const auto run = [](WorkOrder order, bool waits)
     {
@@ -159,7 +159,7 @@ TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
 }
 
 // A wait refers to the last record of the event before it; an event that was never recorded has no effect.
-TEST(EmulatedStreamsTests, EventsAreTakenAsTheyStand)
+TEST(EmulatedStreamsTests, WaitsReferToTheLastRecord)
 {
     for (const WorkOrder order : CudaEmulation::c_workOrders)
     {

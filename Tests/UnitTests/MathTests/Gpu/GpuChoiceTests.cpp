@@ -80,7 +80,7 @@ TEST_F(ChooseGpuTests, WithoutTheManagementLibraryTheFirstIsTaken)
     EXPECT_EQ(choice.report, std::string("GPU 0 (A, 1024 MiB") + c_tail);
 }
 
-TEST_F(ChooseGpuTests, OthersArePassedOverWithTheirReasons)
+TEST_F(ChooseGpuTests, SkipsOthersWithTheirReasons)
 {
     const GpuOptions options{.excluded = {1}};
     const GpuChoice choice =
@@ -109,7 +109,7 @@ TEST_F(ChooseGpuTests, WithoutItsCheckAGpuIsTakenAsItIs)
     EXPECT_NE(Choose("name=Wrong,fault=Multiply", {.isChecked = false}).device, nullptr);
 }
 
-TEST_F(ChooseGpuTests, WhatTheDriverSaysIsPassedOn)
+TEST_F(ChooseGpuTests, PassesOnTheMessageOfTheDriver)
 {
     unsetenv("CUDA_VISIBLE_DEVICES");
     EXPECT_EQ(Choose("none").report,

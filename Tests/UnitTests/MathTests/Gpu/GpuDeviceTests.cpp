@@ -209,7 +209,7 @@ TEST(GpuAllocatorTests, SizesAreRoundedByAnEighthAtMost)
     }
 }
 
-TEST(GpuAllocatorTests, WhatIsFreedIsGivenOutAgain)
+TEST(GpuAllocatorTests, ReusesFreedMemory)
 {
     EmulatedRuntime runtime;
     GpuAllocator memory(runtime, "GPU 0");
@@ -228,7 +228,7 @@ TEST(GpuAllocatorTests, WhatIsFreedIsGivenOutAgain)
     EXPECT_EQ(memory.UsedBytes(), 0u);
 }
 
-TEST(GpuAllocatorTests, KeptMemoryIsGivenBackBeforeMemoryRunsOut)
+TEST(GpuAllocatorTests, FreesCachedMemoryBeforeMemoryRunsOut)
 {
     EmulatedRuntime runtime(EmulatedMemory::Locked, 1 << 20);
     GpuAllocator memory(runtime, "GPU 3");

@@ -89,14 +89,14 @@ TEST_F(GpuLibraryTests, ALibraryOfOtherSources)
                                 "); build both together; deviceId=cpu runs on the CPU");
 }
 
-TEST_F(GpuLibraryTests, WhatTheLibrarySaysIsPassedOn)
+TEST_F(GpuLibraryTests, PassesOnTheMessageOfTheLibrary)
 {
     Install("gpu/AbsentGpu");
     EXPECT_EQ(MessageOf(3), "GPU 3 is not there");
 }
 
 // The library of this build loads without a driver and reports that there is none.
-TEST_F(GpuLibraryTests, TheLibraryNeedsNoDriverToSaySo)
+TEST_F(GpuLibraryTests, TheLibraryReportsAMissingDriver)
 {
     const fs::path library = fs::read_symlink("/proc/self/exe").parent_path() / "../lib/libcntkmath_gpu.so";
     if (!fs::exists(library))

@@ -19,14 +19,14 @@ std::shared_ptr<Device> OpenGpuOf(const BlasMaker& makeBlas = MakeBreakableBlas)
     return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(EmulatedMemory::Open), makeBlas);
 }
 
-TEST(GpuSelfCheckTests, DevicesThatAreRightPass)
+TEST(GpuSelfCheckTests, CorrectDevicesPass)
 {
     EXPECT_EQ(CheckGpu(*MakeEmulatedGpu(), GpuMatrixMath::Float), "");
     EXPECT_EQ(CheckGpu(*OpenGpuOf(), GpuMatrixMath::Float), "");
     EXPECT_EQ(CheckGpu(*MakeCpuDevice({.threads = 1}), GpuMatrixMath::Float), "");
 }
 
-TEST(GpuSelfCheckTests, AnOperationThatLeavesItsLastBlockOutIsNamed)
+TEST(GpuSelfCheckTests, NamesAnOperationThatOmitsItsLastBlock)
 {
     for (const auto& [kernel, operation] : {std::pair("Multiply", "the product"),
                                             {"a reduction", "the reduction"},
@@ -78,7 +78,7 @@ public:
     void Multiply(const GpuGemm&, GpuStream) override { Fail(ErrorKind::Device, "no kernel image is available"); }
 };
 
-TEST(GpuSelfCheckTests, AnOperationThatFailsIsNamed)
+TEST(GpuSelfCheckTests, NamesAnOperationThatFails)
 {
     EXPECT_EQ(CheckGpu(*OpenGpuOf([] { return std::make_unique<FailingBlas>(); }), GpuMatrixMath::Float),
               "the product of float fails: no kernel image is available");

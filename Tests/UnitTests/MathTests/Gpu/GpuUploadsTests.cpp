@@ -59,7 +59,7 @@ TEST(GpuUploadsTests, PiecesOfAllSizesArriveInOrder)
 
 // A minibatch can be uploaded before the work of the previous one has begun: neither the host nor its stream waits for
 // that work.
-TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
+TEST(GpuUploadsTests, UploadsTheNextMinibatchWhileTheWorkWaits)
 {
     UploadsBench bench(WorkOrder::FirstLate); // the stream of the work runs nothing until the host waits for it
     const size_t bytes = size_t(1) << 20;

@@ -67,7 +67,7 @@ protected:
 };
 
 // Configs of UCIFastReader have these keys; the reader reports none as unknown.
-TEST_F(BinaryReaderTests, KeysOfBlocksThatTheFileAnswers)
+TEST_F(BinaryReaderTests, KeysThatTheFileAnswers)
 {
     const auto reader = Open<float>(WriteExample<float>(), "x=[\ndim=2\nstart=1\n]\nl=[\nlabelDim=3\ndim=1\n"
                                                            "labelType=category\nlabelMappingFile=no.txt\n]\n");
@@ -94,7 +94,7 @@ TEST_F(BinaryReaderTests, ReadsWhatIsWritten)
                 ElementsAre("1 2; 3 4; 5 6; 7 8; -9 0.5"));
 }
 
-TEST_F(BinaryReaderTests, PlacesOfTheFormat)
+TEST_F(BinaryReaderTests, OffsetsOfTheFormat)
 {
     const std::string text = std::string(MappedFile(WriteExample<float>()).Text());
     const auto number = [&](size_t offset, size_t bytes)
@@ -141,7 +141,7 @@ TEST_F(BinaryReaderTests, CountsOfRecordsAndLargerHeaders)
                 ElementsAre("1 2; 3 4; 5 6; 7 8; -9 0.5"));
 }
 
-TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
+TEST_F(BinaryReaderTests, StatisticsFollowTheirData)
 {
     const std::string path = Path("stats.bin");
     m_config = ConfigParameters::Parse("writer=[\nwfile=" + path +
@@ -212,7 +212,7 @@ TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
     EXPECT_THAT(errorOf("x=[\nsectionType=stats\n]"), HasSubstr("section 'x' stands for a node"));
 }
 
-TEST_F(BinaryReaderTests, NamesOfLabelsStandBehindTheirSection)
+TEST_F(BinaryReaderTests, NamesOfLabelsFollowTheirSection)
 {
     const std::string path = Path("names.bin");
     const std::string names = Write("names.txt", "yes\nno\nperhaps not\n");

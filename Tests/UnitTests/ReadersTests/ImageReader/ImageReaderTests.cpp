@@ -134,7 +134,7 @@ TEST_F(ImageReaderTests, TenViewsOfAnImage)
     EXPECT_EQ(views.at(5).features.at(9), 0);
 }
 
-TEST_F(ImageReaderTests, RandomCropsAreTheSameAgainWhateverTheThreads)
+TEST_F(ImageReaderTests, RandomCropsDoNotDependOnThreads)
 {
     std::string list;
     for (int i = 0; i < 40; ++i)
@@ -266,7 +266,7 @@ TEST_F(ImageReaderTests, ListsOfWindows)
     EXPECT_EQ(samples.at(0).labels, std::vector<double>{2});
 }
 
-TEST_F(ImageReaderTests, ATrainingSeedMovesTheOrderAndTheAugmentation)
+TEST_F(ImageReaderTests, ATrainingSeedChangesOrderAndAugmentation)
 {
     WriteFourGrays(30);
     EpochRequest request = MakeRequest(1, 8);
@@ -312,7 +312,7 @@ TEST_F(ImageReaderTests, LabelsAloneNeedNoImage)
 }
 
 // The recorded archive: four files with an image of one colour each.
-TEST_F(ImageReaderTests, ImagesInsideOfArchives)
+TEST_F(ImageReaderTests, ImagesInArchives)
 {
     const std::string folder = Shared("data/image/images");
     if (!FileExists(folder + "/simple.zip"))
@@ -399,7 +399,7 @@ TEST_F(ImageReaderTests, BadImages)
               "data: " + list + ":2: image '" + Path("empty.png") + "' is empty");
 }
 
-TEST_F(ImageReaderTests, AJpegFileWithoutItsEndIsWarnedOf)
+TEST_F(ImageReaderTests, WarnsOfAJpegFileWithoutItsEnd)
 {
     const std::string whole = Shared("data/image/images/red.jpg");
     if (!FileExists(whole))

@@ -242,7 +242,7 @@ TEST_F(UciMessagesTests, LabelMapThatHasALabelTwice)
                   "(0 and 2) could never occur");
 }
 
-TEST_F(UciMessagesTests, StreamsNameWhatDecidesTheirDimension)
+TEST_F(UciMessagesTests, StreamsNameTheSourceOfTheirDimension)
 {
     Make("file=" + m_data + "\nfeatures=[dim=2]\nlabels=[start=2 labelDim=3 labelMappingFile=" + m_map + "]");
     EXPECT_EQ(m_reader->Streams()[0].source, "'" + m_data + "', dim=2 at test.cntk:4:5");
@@ -279,7 +279,7 @@ TEST_F(UciMessagesTests, DataFileMissingOrEmpty)
               "data: test.cntk:2:6: data file '" + empty + "' is empty");
 }
 
-TEST_F(UciMessagesTests, BlocksThatCannotBe)
+TEST_F(UciMessagesTests, ImpossibleBlocks)
 {
     EXPECT_EQ(MakingSays("file=x\nlables=[start=2]"),
               "config: test.cntk:1:1: the reader has no feature block; it needs one such as features=[dim=2; start=0], "

@@ -116,7 +116,7 @@ class EncoderDecoderTest(EndToEndTest):
     def losses(log):
         return [float(x) for x in re.findall(r"\[Training Set\] Decoder Train Loss Per Sample = (\S+)", log)]
 
-    def test_a_decoder_learns_to_say_backwards_what_an_encoder_read(self):
+    def test_a_decoder_learns_to_reverse_the_encoders_sentence(self):
         log = self.train().stderr
         losses = self.losses(log)
         self.assertEqual(len(losses), 30)
@@ -156,7 +156,7 @@ class EncoderDecoderTest(EndToEndTest):
                 self.assertEqual((self.folder / ("cv" + order) / name).read_bytes(),
                                  (self.folder / "auto1" / name).read_bytes())
 
-    def test_without_the_encoder_the_decoder_cannot(self):
+    def test_the_decoder_needs_the_encoder(self):
         """The encoder has unrelated sentences, so only the end can be learned."""
         self.make("other", 1500, 3)
         losses = self.losses(self.train("encoder=other", "epochs=15").stderr)
@@ -190,7 +190,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("No further training is necessary.", again)
 
     # If the second of two final models cannot be written, the first one is not used with an older second one.
-    def test_a_finished_training_is_told_how_it_goes_on(self):
+    def test_a_finished_training_logs_how_to_continue(self):
         self.train("epochs=4", "folder=whole")
         self.train("epochs=2")
         run = self.train("epochs=4")
@@ -219,7 +219,7 @@ class EncoderDecoderTest(EndToEndTest):
             self.assertEqual((self.folder / ("model/m.dnn." + network)).read_bytes(),
                              (self.folder / ("model/m.dnn.%s.%d" % (network, best))).read_bytes())
 
-    def test_parallel_training_is_refused_aloud(self):
+    def test_parallel_training_is_refused(self):
         method = "Train=[SGD=[ParallelTrain=[parallelizationMethod=DataParallelSGD]]]"
         self.assertIn("ParallelTrain has no effect without parallelTrain=true",
                       self.train(method, "--check").stderr)
@@ -284,7 +284,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("Read a minibatch of", log)
         self.assertFalse((self.folder / "model").exists())
 
-    def test_check_reads_what_goes_with_the_cross_validation_set(self):
+    def test_check_reads_the_cross_validation_set(self):
         self.write("cv.cntk", CONFIG + CV)
         check = lambda **expected: self.cntk("configFile=config.cntk+cv.cntk", "--check", **expected).stderr
         self.assertEqual(check().count("Read a minibatch of"), 2)
@@ -308,7 +308,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("sequence '9999' of encoderReader ('train.enc.ctf') is missing in decoderReader ('train.dec.ctf'); "
                       "what only the encoder has is not used", self.train("epochs=1", "mode=false").stderr)
 
-    def test_sentences_of_texts_belong_together_in_whatever_order(self):
+    def test_sentences_of_texts_match_in_any_order(self):
         """The two texts have different shuffled orders and different sentences of equal length. The decoder writes the one word
         of the encoder's sentence, so a wrong word shows a wrong sentence."""
         draw = random.Random(3)
@@ -395,7 +395,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertGreater(len({len(line) for line in said}), 2)
         self.assertEqual([line.split() for line in self.read("written.txt").splitlines()], said)
 
-    def test_what_cannot_be_decoded_is_told(self):
+    def test_messages_of_decoding(self):
         self.train("epochs=1")
         for argument, status, message in (
                 ("outputNodeNames=output", 3, "the decoder has no node 'output'; did you mean 'outputs'?"),
@@ -413,7 +413,7 @@ class EncoderDecoderTest(EndToEndTest):
                 log = self.train("command=Test", "Test=[%s]" % argument, *check, status=status).stderr
                 self.assertIn(message, log, (argument, check))
 
-    def test_what_cannot_be_is_told(self):
+    def test_messages_of_configs(self):
         for arguments, message in (
                 ("Train=[SGD=[epochSize=100]]", "several networks are trained with epochSize=100; expected 0"),
                 ("Train=[SGD=[numSubminibatches=2]]", "several networks are trained with numSubminibatches=2"),

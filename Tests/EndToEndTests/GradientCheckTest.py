@@ -48,7 +48,7 @@ class GradientCheckTest(TwoClassesTest):
         self.run_command("Gradients:Train", "makeMode=false", "Gradients=[modelPath=none.dnn]")
         self.assertEqual((self.folder / "model/m.dnn").read_bytes(), model)
 
-    def test_gradient_check_of_as_many_minibatches_and_elements_as_asked_for(self):
+    def test_gradient_check_of_given_numbers_of_minibatches_and_elements(self):
         log = self.run_command("Gradients", "modelPath=none.dnn", "Gradients=[numMinibatches=1]").stderr
         self.assertIn("\nMinibatch 1, 3 samples", log)
         self.assertNotIn("\nMinibatch 2", log)
@@ -87,7 +87,7 @@ class GradientCheckTest(TwoClassesTest):
                       self.run_command("Gradients", "precision=float", status=3).stderr)
         self.assertIn("expected", self.run_command("Gradients", "Gradients=[numMinibatches=0]", status=3).stderr)
 
-    def test_gradient_check_of_data_that_are_no_numbers(self):
+    def test_gradient_check_of_nan(self):
         self.write("train.txt", DATA.replace("-1 0.25", "-1 1e999"))
         log = self.run_command("Gradients", "modelPath=none.dnn", "Gradients=[SimpleNetworkBuilder=[needPrior=false; "
                                "applyMeanVarNorm=false]]", status=5).stderr
@@ -97,7 +97,7 @@ class GradientCheckTest(TwoClassesTest):
                                "layerTypes=RectifiedLinear]]", status=5).stderr
         self.assertIn("the first node that is not finite: value of 'features' (InputValue), read from 'train.txt', dim=2", log)
 
-    def test_in_a_loop_the_first_node_in_time_is_told(self):
+    def test_in_a_loop_the_first_node_in_time_is_named(self):
         """Delay nodes are first in the order of nodes, but their values come from another node in the previous step."""
         self.write("n.ctf", "0 |x 1 |y 0\n0 |x 900 |y 0\n0 |x 1 |y 0\n")
         self.write("loop.cntk", "command=Train\nprecision=double\nTrain=[ action=train; modelPath=m.dnn\n"
@@ -122,7 +122,7 @@ class GradientCheckTest(TwoClassesTest):
         self.log = run.stderr
         return run.returncode, run.stderr.splitlines()[-1]
 
-    def test_gradient_check_of_labels_that_the_criterion_is_not_for(self):
+    def test_gradient_check_of_unsuitable_labels(self):
         begin = (r"error: gradient check: the derivative of 'ce' by element \[\d, \d\] of parameter '\w' is \S+ by "
                  r"back-propagation and \S+ by central differences; expected agreement to 6 digits, but ")
         softmax = "ce=CrossEntropyWithSoftmax(labels, Plus(Times(W, features), b), tag=criterion)"

@@ -167,7 +167,7 @@ class InterruptionTest(EndToEndTest):
         self.assert_same("killed")
         self.assertIn("m.dnn.N.trialN.atN.ckp", left)
 
-    def test_data_that_cannot_be_validated_with_cost_no_epoch(self):
+    def test_bad_validation_data_lose_no_epoch(self):
         lines = (self.folder / "train.txt").read_text().splitlines(True)[:300]
         reader = ("Train=[ cvReader=[ readerType=UCIFastReader; file=cv.txt; features=[ start=0; dim=2 ]; "
                   "labels=[ start=2; dim=1; labelDim=2; labelMappingFile=map.txt ] ] ]")
@@ -183,7 +183,7 @@ class InterruptionTest(EndToEndTest):
         self.assertIn("Going on behind minibatch 1500 of the epoch.\n", log)
         self.assert_same("parts")
 
-    def test_data_that_cannot_be_read_cost_nothing_that_was_trained_before(self):
+    def test_unreadable_data_lose_no_earlier_training(self):
         """The text is read in the order of its lines. Data in memory are not read again."""
         lines = (self.folder / "train.txt").read_text().splitlines(True)
         more = ["Train=[ reader=[ randomize=none; cacheMB=0 ] ]"]
@@ -202,7 +202,7 @@ class InterruptionTest(EndToEndTest):
         self.assertIn("Going on behind minibatch %s of the epoch.\n" % kept[1], log)
         self.assert_same("parts")
 
-    def test_data_that_the_network_cannot_take_cost_nothing_that_was_trained_before(self):
+    def test_unsuitable_data_lose_no_earlier_training(self):
         """The labels of sentence 1300 have an unknown word."""
         words = [i * 7 % 11 % 6 for i in range(2000)]
         lines = ["%d |x %d:1 |labels %d %s\n" % (1000 + i // 5, i * i % 6, word, "0 0 3" if word < 3 else "1 3 6")
@@ -244,7 +244,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
         error = process.communicate(timeout=60)[1].decode()
         return process.returncode, error
 
-    def test_asked_to_stop_it_says_how_to_go_on(self):
+    def test_a_stopped_training_says_how_to_resume(self):
         draw = random.Random(3)
         for rule, control in (("none", "none"), ("fsadagrad", "adjustAfterEpoch"), ("adagrad", "searchBeforeEpoch")):
             with self.subTest(rule=rule, control=control):
@@ -291,7 +291,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
         self.cntk(*self.arguments("alone", 2, minutes=0), "makeMode=false")  # no process holds the lock any more
         self.assertFalse((self.folder / "alone/m.dnn.lock").exists())
 
-    def test_in_front_of_a_command_it_says_which_are_left(self):
+    def test_a_stop_between_commands_names_the_remaining_ones(self):
         begin, block = CONFIG.split("Train=[")
         blocks = ["%s=[%s" % (name, block.replace("m.dnn", name + ".dnn")) for name in ("First", "Second", "Third")]
         self.write("three.cntk", begin.replace("command=Train", "command=First:Second:Third") + "".join(blocks))
@@ -313,7 +313,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
         self.assertEqual(self.files(folder), sorted(name + suffix for name in ("First", "Second", "Third")
                                                     for suffix in (".dnn", ".dnn.0", ".dnn.ckp")))
 
-    def test_a_closed_terminal_is_a_wish_to_stop(self):
+    def test_a_closed_terminal_stops_the_training(self):
         process = self.start(self.arguments("closed", 100000, minutes=0))
         while not (self.folder / "closed/m.dnn.1").exists():
             self.assertIsNone(process.poll())
@@ -324,7 +324,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
         self.assertEqual(process.returncode, STOPPED)
         self.assertFalse([name for name in self.files("closed") if name.endswith((".tmp", ".lock"))])
 
-    def test_ctrl_c_that_ends_the_reader_of_the_log_too_loses_nothing(self):
+    def test_ctrl_c_that_also_ends_the_reader_of_the_log(self):
         """In `cntk ... 2>&1 | tee log` the last log lines are lost, but model, checkpoint and exit code are correct."""
         for sends in (True, False):  # False: only the reader of the log ends, as head does
             folder = "unread%d" % sends

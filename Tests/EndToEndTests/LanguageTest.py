@@ -81,7 +81,7 @@ class LanguageTest(EndToEndTest):
             "Created label-mapping file with 5 entries.", "Created vocabulary file with 5 entries.",
             "Created word-to-class map with 5 entries.", "Created class-to-index map with 2 entries.", ""])
 
-    def test_what_counts_as_a_word(self):
+    def test_splitting_into_words(self):
         self.write("exp.cntk", CLASSES)
         # A byte order mark is no part of the first word; tabs are blanks; a line may have the end marker only.
         self.write("text.txt", "\ufeffb\ta </s>\na  b b\n")
@@ -177,7 +177,7 @@ class LanguageTest(EndToEndTest):
                       self.cntk("configFile=exp.cntk", "command=Write", status=6).stderr)
         self.assertEqual([self.read("out/%s.txt" % name) for name in ("y", "labels")], ["old\n", "old\n"])
 
-    def test_what_a_writer_cannot_write_is_told(self):
+    def test_messages_of_writers(self):
         self.write_slots()
         self.write("train.txt", "fly O\nrome CITY\n")
         self.write("classes.txt", "0\t2\tO\t0\n1\t1\tCITY\t1\n")
@@ -224,7 +224,7 @@ class LanguageTest(EndToEndTest):
                   "features=[file=out/words.txt; token=both.txt; nbest=2]]]", "outputNodeNames=features")
         self.assertEqual(self.read("out/words.txt").splitlines(), ["BOS >rome rome >EOS EOS >EOS ", "fly >EOS EOS >EOS "])
 
-    def test_beside_a_text_that_is_shuffled_other_data_need_its_order(self):
+    def test_data_next_to_a_shuffled_text_need_its_order(self):
         self.write("words.txt", "0 9 a 0\n1 9 b 0\n")
         texts = ["a b a", "b a a", "b b a", "a a a", "b a b", "a b b"] * 4
         self.write("text.txt", "\n".join(texts))

@@ -44,7 +44,7 @@ class LanguageUnderstandingTest(EndToEndTest):
         self.assertTrue(found, text)
         return float(found.group(1))
 
-    def test_readers_side_by_side_have_as_many_sentences_as_the_first_says(self):
+    def test_parallel_sentences_follow_the_first_reader(self):
         self.write("train.txt", "BOS O\nrome B\nEOS O\n\n" * 4)
         self.write("words.txt", "BOS\nEOS\nrome\n")
         self.write("tags.txt", "O\nB\n")
@@ -108,7 +108,7 @@ class LanguageUnderstandingTest(EndToEndTest):
             self.assertIn("The test has labels that the list does not have: B-other", text)
             self.assertNotIn("Traceback", text)
 
-    def test_lstm_remembers_what_decides_the_slot(self):
+    def test_lstm_remembers_earlier_words(self):
         rng = random.Random(7)
         self.write_sentences("train.txt", [sentence(rng) for _ in range(800)])
         self.write_sentences("test.txt", [sentence(rng) for _ in range(200)])

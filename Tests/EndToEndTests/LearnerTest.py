@@ -471,7 +471,7 @@ class LearnerTest(EndToEndTest):
             self.assertEqual(log.count("Sparse gradients are updated by adagrad, not by"), rule != "AdaGrad", log)
         self.assertEqual(len(models), 1)
 
-    def test_the_mean_size_of_a_minibatch_goes_on_from_training_to_training(self):
+    def test_the_mean_minibatch_size_continues_across_trainings(self):
         options = {"maxEpochs": 2, "minibatchSize": 6, "learningRatesPerSample": 5, "gradUpdateType": "FSAdaGrad"}
         lines = "\n".join("    %s=%s" % item for item in options.items())
         first = Scalar(options, self.train, None, self.start)
@@ -582,7 +582,7 @@ class LearnerTest(EndToEndTest):
                 self.check(epochSize=41, maxEpochs=4, momentumPerMB=0, adjust={
                     "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 4, "numBestSearchEpoch": best})
 
-    def test_what_is_searched_is_compared_with_criteria_not_errors(self):
+    def test_searches_compare_criteria_not_errors(self):
         for validate in (False, True):
             self.check(validate=validate, epochSize=41, maxEpochs=5, adjust={
                 "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 3, "UseEvalCriterionControlLR": "true"})
@@ -632,7 +632,7 @@ class LearnerTest(EndToEndTest):
         other, _ = self.drawn("other", seed=7)
         self.assertNotEqual(other[0], first[0][0])
 
-    def test_each_kind_of_chance_has_a_stream_of_its_own(self):
+    def test_each_kind_of_random_numbers_has_its_own_stream(self):
         self.write("train.txt", "".join("%s %s %s %d\n" % (*x, label) for x, label in samples_of(6, 1000)))
         models, orders = self.drawn("all")
         for name, change in (("seed", {"seed": 7}), ("dropout", {"dropout": 0}), ("noise", {"noise": 0}),

@@ -101,7 +101,7 @@ out=Plus(z, B1, tag=output)
                     self.assertIn("Training seed: 7", self.lines(logs[0]))
                     self.assertEqual(self.bits(names[0]), self.bits(names[1]))
 
-    def test_each_purpose_follows_the_seed_by_itself(self):
+    def test_each_stream_follows_the_seed_independently(self):
         self.network("fixedValue")
         nothing = self.model("nothing")
         for seed in (1, 2):
@@ -148,7 +148,7 @@ out=Plus(z, B1, tag=output)
                             (training, plain))
         self.assertEqual((len(trainings), len(validations)), (4, 4))
 
-    def test_in_the_block_of_the_command_it_goes_before_the_root(self):
+    def test_the_command_has_priority_over_the_root(self):
         wanted = self.model("wanted", "trainingSeed=3")
         self.assertEqual(self.model("block", "trainingSeed=4", "Train=[trainingSeed=3]"), wanted)
         log = self.train("block2", "Train=[trainingSeed=3]")
@@ -162,7 +162,7 @@ out=Plus(z, B1, tag=output)
         self.assertEqual(self.model("moved2", "trainingSeed=3", "Train=[NDLNetworkBuilder=[randomSeedOffset=5]]"),
                          moved)
 
-    def test_a_layer_that_an_edit_adds_follows_it(self):
+    def test_a_layer_added_by_an_edit_follows_the_seed(self):
         self.write("add.mel", "m=LoadModel(start/m.dnn, format=cntk)\nSetDefaultModel(m)\nN=Parameter(3, 2)\n"
                               "T=Times(N, out, tag=output)\nSaveModel(m, $to$.dnn, format=cntk)\n")
         self.train("start", "trainingSeed=1")
@@ -201,7 +201,7 @@ out=Plus(z, B1, tag=output)
         self.assertGreater(len(ends), 2)
         self.assertEqual(self.bits("parts"), self.bits("whole"))
 
-    def test_another_seed_than_the_checkpoints_is_told(self):
+    def test_a_seed_that_differs_from_the_checkpoint_warns(self):
         self.train("m", "trainingSeed=7")
         for name in ("m.dnn", "m.dnn.ckp"):
             (self.folder / "m" / name).unlink()

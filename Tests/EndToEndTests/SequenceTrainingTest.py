@@ -246,7 +246,7 @@ class SequenceTrainingTest(EndToEndTest):
         frames = sum(len(one.states) for one in self.sets[part])
         return [sum(column) / frames for column in zip(*sums)]
 
-    def test_lattices_say_more_than_frames(self):
+    def test_lattices_reduce_word_errors(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         by_frames = self.word_errors("frames.dnn")
         for name, parameters in (("MMI", []), ("boosted MMI", ["seqGammarBMMIFactor=0.1"]),
@@ -273,14 +273,14 @@ class SequenceTrainingTest(EndToEndTest):
         value = float(re.search(r"sequence: SequenceWithSoftmax/Sample = ([-+0-9.e]+)", run.stderr).group(1))
         self.assertAlmostEqual(value, self.expected("frames.dnn", "held", 14)[0], places=5)
 
-    def test_parts_of_minibatches_are_as_the_whole(self):
+    def test_parts_of_minibatches_equal_the_whole(self):
         whole = self.train()
         self.begin_anew()
         parts = self.train("sequences=[SGD=[numSubminibatches=2]]", command="sequences")
         for one, other in zip(whole, parts):
             self.assertAlmostEqual(one, other, places=7)
 
-    def test_what_controls_the_rate_wants_it_to_grow(self):
+    def test_control_of_the_rate_expects_growing_values(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         control = ("sequences=[SGD=[maxEpochs=5; learningRatesPerSample=0.02; AutoAdjust=[autoAdjustLR=adjustAfterEpoch; "
                    "learnRateDecreaseFactor=0.5; loadBestModel=true]]; cvReader=[readerType=HTKMLFReader; frameMode=false; "
@@ -293,7 +293,7 @@ class SequenceTrainingTest(EndToEndTest):
                               "autoAdjustLR=searchBeforeEpoch; numMiniBatch4LRSearch=20]]]", command="sequences")
         self.assertGreater(searched[-1], values[0])
 
-    def test_what_decides_may_be_an_evaluation_node(self):
+    def test_an_evaluation_node_may_control_the_rate(self):
         """Training maximises the evaluation node, too, and logs its values like the other lines."""
         self.write("net.ndl", NDL.replace(", tag=eval", "") +
                    "sequence=SequenceWithSoftmax(labels, z, likelihood, tag=eval)\n")
@@ -306,7 +306,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.assertIn("epoch %d is the best so far (%.8g)" % (best + 1, values[best]), log)
         self.assertIn("the best of %d epochs was epoch %d (%.8g)" % (len(values), best + 1, values[best]), log)
 
-    def test_searches_tell_values_as_they_are(self):
+    def test_searches_log_values_unchanged(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         log = self.cntk("configFile=exp.cntk", "command=sequences", "sequences=[SGD=[maxEpochs=2; learningRatesPerSample=\"\"; AutoAdjust=["
                         "autoAdjustLR=searchBeforeEpoch; autoAdjustMinibatch=true; minibatchSizeTuningMax=128; "
@@ -327,7 +327,7 @@ class SequenceTrainingTest(EndToEndTest):
             block % ("one", "", "", ""), block % ("two", "2", "2", "; lattices=[denLatTocFile=train.toc]")))
         self.assertEqual(self.train(command="sequences"), alone)
 
-    def test_labels_that_are_no_states_are_told(self):
+    def test_labels_that_are_no_states(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         kept = ("adapt=[action=adapt; origModelFileName=sequences.dnn.0; modelPath=adapted.dnn; refNodeName=z; SGD=[maxEpochs=1; "
                 "minibatchSize=64; learningRatesPerSample=0.001; adaptationRegType=KL; adaptationRegWeight=0.5]]")
@@ -342,7 +342,7 @@ class SequenceTrainingTest(EndToEndTest):
                       run.stderr)
         self.assertRegex(run.stderr, "note: sequence 0 of the minibatch is 'train[0-9]+' in the data")
 
-    def test_what_is_missing_is_told(self):
+    def test_missing_parts(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         plain = ("sequences=[reader=[readerType=HTKMLFReader; frameMode=false; verbosity=0; features=[dim=9; "
                  "scpFile=train.scp]; labels=[mlfFile=train.mlf; labelMappingFile=states; labelDim=8]]]")

@@ -61,7 +61,7 @@ class SharedBlocksTest(EndToEndTest):
         self.assertEqual(len(lines), 1)
         return [(self.folder / name).read_bytes() for name in ("first.dnn", "second.dnn")] + lines
 
-    def test_each_command_gives_what_the_shared_blocks_lack(self):
+    def test_each_command_completes_the_shared_blocks(self):
         apart = COMMANDS % (written_out("a.txt", 1, "2:3:2"),
                             written_out("b.txt", 3, "2:5:2", "learnRateDecreaseFactor=0.5; "),
                             READER % "file=b.txt; " + "minibatchSize=2")

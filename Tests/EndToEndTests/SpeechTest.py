@@ -384,7 +384,7 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
         for name in ("LstmTruncated", "LstmWhole"):
             self.synthspeech(name + ":DevLstm", "Name=" + name, "FeatDim=72", "%s=[SGD=[%s]]" % (name, few))
 
-    def test_synthspeech_a_compressed_network_learns_from_what_it_was(self):
+    def test_synthspeech_a_compressed_network_learns_from_the_original(self):
         errors, log = self.synthspeech("Simple:Dev:Compress:Retrain:After",
                                        "SGD=[epochSize=0; maxEpochs=4]", "numCPUThreads=2",
                                        "After=[action=test; minibatchSize=4096; modelPath=exp/Simple.1/narrow.dnn; "
@@ -399,7 +399,7 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
         self.assertLess(before, 0.75, log)
         self.assertLess(after, before, log)
 
-    def test_synthspeech_sequences_tell_phones_better_than_frames(self):
+    def test_synthspeech_sequence_training_reduces_phone_errors(self):
         corpus = self.shared("data/synthspeech")
         shutil.copytree(EXAMPLE, self.folder, dirs_exist_ok=True)
         run = subprocess.run(

@@ -119,7 +119,7 @@ class TrainSequenceTest(EndToEndTest):
         self.assertLess(losses[-1], 0.9 * losses[0])
         self.assertIn("Final model exists", self.run_command("Sequences"))
 
-    def test_a_training_that_was_stopped_goes_on(self):
+    def test_a_stopped_training_resumes(self):
         self.run_command("Frames:Sequences")
         whole = (self.folder / "sequences.dnn").read_bytes()
         for name in "sequences.dnn", "sequences.dnn.3", "sequences.dnn.ckp":

@@ -119,7 +119,7 @@ class TrainingTest(EndToEndTest):
         for name in ("m.dnn", "m.dnn.ckp"):
             self.assertEqual((self.folder / "killed" / name).read_bytes(), (self.folder / "whole" / name).read_bytes())
 
-    def test_make_mode_does_nothing_when_the_model_is_there(self):
+    def test_make_mode_does_nothing_when_the_model_exists(self):
         self.prepare_simple_demo()
         self.simple_demo()
         before = (self.folder / "models/simple.dnn").stat().st_mtime_ns
@@ -135,7 +135,7 @@ class TrainingTest(EndToEndTest):
         self.assertRegex(log, "WARNING: .*trainingSeed=0, but the config has trainingSeed=3; .*makeMode=false")
         self.assertEqual((self.folder / "models/simple.dnn").stat().st_mtime_ns, before)
 
-    def test_a_start_model_of_a_training_that_saved_nothing_else_is_built_anew(self):
+    def test_an_initial_model_without_later_ones_is_built_again(self):
         self.prepare_simple_demo()
         arguments = ["configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo"]
         layers = "Simple_Demo=[SGD=[maxEpochs=1]; SimpleNetworkBuilder=[layerSizes=2:%d:2]]"
@@ -173,7 +173,7 @@ class TrainingTest(EndToEndTest):
             self.assertRegex(self.read("log/demo_Simple_Demo.log"), "WARNING: .*: %s; .*makeMode=false" % difference)
             (self.folder / "models/simple.dnn").unlink()
 
-    def test_criterion_that_is_no_number_stops_with_the_place(self):
+    def test_nan_criterion_stops_with_its_place(self):
         self.prepare_simple_demo()
         run = self.cntk("configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo",
                         "Simple_Demo=[SGD=[maxEpochs=3;learningRatesPerMB=1e30;numMBsToShowResult=10]]",

@@ -169,7 +169,7 @@ class TransducerTest(EndToEndTest):
         for x in through((a + b for a, b in zip(forward, backward)), 3):
             yield softmax(times(parameters["ConnectToLowerLayers"], x))
 
-    def test_learns_to_spell_and_computes_what_the_formulas_say(self):
+    def test_learns_to_spell_and_follows_the_formulas(self):
         self.make_words()
         sizes = self.check_learning("TRANSDUCER", self.outputs)
         self.assertEqual(sizes, {

@@ -1,7 +1,7 @@
 // The registries' records in the form that the search for unused keys wants.
 #include "ActionsLib/KnownBlocks.h"
 
-#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 #include "ActionsLib/RootOptions.h"

@@ -1,6 +1,6 @@
 // action=createLabelMap (book 3.5.10): collects the labels of a reader's data into its label mapping files.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -81,7 +81,7 @@ public:
         RequireNoData();
     }
 
-    std::vector<std::string> Produces() const override { return m_files; }
+    std::vector<std::string> Outputs() const override { return m_files; }
 
     void Run() override
     {
@@ -115,8 +115,6 @@ public:
     {
         if (m_reader.CanBeChecked())
             m_reader.Open();
-        for (const std::string& file : m_files)
-            m_command.program.planned.SaveUnknown(file);
     }
 
 private:
@@ -149,8 +147,7 @@ Action MakeCreateLabelMapAction()
             "3.5.10",
             DescribeOptions<CreateLabelMapOptions>(),
             {},
-            [](const CommandContext& command) -> std::unique_ptr<Job>
-            { return std::make_unique<CreateLabelMapJob>(command); }};
+            PrepareJob<CreateLabelMapJob>};
 }
 
 } // namespace cntk

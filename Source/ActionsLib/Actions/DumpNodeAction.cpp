@@ -1,8 +1,7 @@
 // action=dumpnode (book 3.5.8): nodes of a model and their values as text.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -58,7 +57,7 @@ public:
                        PlaceOf(command, "outputFile"));
     }
 
-    std::vector<std::string> Produces() const override { return {m_options.outputFile}; }
+    std::vector<std::string> Outputs() const override { return {m_options.outputFile}; }
 
     void Run() override
     {
@@ -70,13 +69,12 @@ public:
         DumpNodes(nodes, {m_options.printValues, m_options.printMetadata}, m_options.outputFile);
     }
 
-    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
+    void Validate() const override { RequireModel(m_command, m_modelPath); }
 
     void Check() override
     {
-        if (const auto network = LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1})))
+        if (const auto network = LoadModelToCheck(m_command, m_modelPath, DeviceForModels()))
             SelectNodes(*network); // tells of names that are not there
-        m_command.program.planned.SaveUnknown(m_options.outputFile);
     }
 
 private:
@@ -115,7 +113,7 @@ private:
     // On the CPU whatever deviceId says: nothing is computed.
     std::unique_ptr<ComputationNetwork> Load() const
     {
-        return LoadModelOf(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
+        return LoadModelOf(m_command, m_modelPath, DeviceForModels());
     }
 
     CommandContext m_command;
@@ -133,8 +131,7 @@ Action MakeDumpNodeAction()
             "3.5.8",
             WithModelPath("the model", DescribeOptions<DumpNodeOptions>()),
             {},
-            [](const CommandContext& command) -> std::unique_ptr<Job>
-            { return std::make_unique<DumpNodeJob>(command); }};
+            PrepareJob<DumpNodeJob>};
 }
 
 } // namespace cntk

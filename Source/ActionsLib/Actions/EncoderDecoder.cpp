@@ -1,8 +1,8 @@
 // Pairing by names, or of all PairNetwork nodes with the encoder's output.
 #include "ActionsLib/Actions/EncoderDecoder.h"
 
-#include "ActionsLib/Commands/ErrorPlaces.h"
-#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/JobParts/ErrorPlaces.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"

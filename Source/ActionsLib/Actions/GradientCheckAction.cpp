@@ -1,11 +1,8 @@
 // action=gradientCheck: back-propagated gradients of a network against differences of its criterion, on real data.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/NetworkSource.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/SourceCheck.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/GradientCheck.h"
@@ -52,7 +49,7 @@ public:
         : m_command(command), m_options(ReadOptions<GradientCheckActionOptions>(command.block)),
           m_reader(RequireReader(command, "reader"))
     {
-        AskForDevice(command);
+        RegisterDevice(command);
         if (command.program.dataType != DataType::Float64)
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "': gradientCheck needs precision=double, but precision is float");
@@ -66,7 +63,7 @@ public:
     void Run() override
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<ComputationNetwork> network = Open([&] { return LoadModelOf(m_command, m_modelPath); });
+        const std::unique_ptr<ComputationNetwork> network = Open([&] { return LoadModelOf(m_command, m_modelPath, DeviceOf(m_command)); });
         const ComputationNodePtr criterion = CriterionOf(*network);
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         Precompute(*network, *source, m_options.minibatchSize[0], c_wholeDataSet, log);
@@ -93,6 +90,14 @@ public:
         log.Print("Gradient check: all elements agree to %zu digits.\n", m_options.sigFigs);
     }
 
+    void Validate() const override
+    {
+        if (m_builder == nullptr)
+            RequireModel(m_command, m_modelPath);
+        else if (m_modelPath.empty() || !m_command.program.outputs.WillExist(m_modelPath))
+            m_builder->Validate(m_command.program);
+    }
+
     void Check() override
     {
         const std::unique_ptr<ComputationNetwork> network =
@@ -113,7 +118,7 @@ private:
     std::unique_ptr<ComputationNetwork> Open(const std::function<std::unique_ptr<ComputationNetwork>()>& load) const
     {
         Log& log = m_command.program.log;
-        if (!m_builder || (!m_modelPath.empty() && m_command.program.planned.WillExist(m_modelPath)))
+        if (!m_builder || (!m_modelPath.empty() && m_command.program.outputs.WillExist(m_modelPath)))
         {
             if (m_builder)
                 log.Warn(Concat(m_command.block.Where().Location(), ": '", m_modelPath,
@@ -123,7 +128,7 @@ private:
             return load();
         }
         log.Print("Checking gradients of the network of %s\n", m_builder->BlockName().c_str());
-        return BuildAside(m_command, *m_builder, DeviceOf(m_command));
+        return m_builder->BuildForCheck(m_command.program, DeviceOf(m_command));
     }
 
     ComputationNodePtr CriterionOf(const ComputationNetwork& network) const
@@ -175,8 +180,7 @@ Action MakeGradientCheckAction()
             WithModelPath("the model; without one, or if it does not exist yet, a network is built",
                           DescribeOptions<GradientCheckActionOptions>(), false),
             {"reader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
-            [](const CommandContext& command) -> std::unique_ptr<Job>
-            { return std::make_unique<GradientCheckJob>(command); }};
+            PrepareJob<GradientCheckJob>};
 }
 
 } // namespace cntk

@@ -1,8 +1,7 @@
 // action=plot (book 3.6): the graph of a model in DOT, and a picture of it by a program of the user's.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -156,14 +155,14 @@ public:
         log.Print("Done.\n");
     }
 
-    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
+    void Validate() const override { RequireModel(m_command, m_modelPath); }
 
-    void Check() override { LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1})); }
+    void Check() override { LoadModelToCheck(m_command, m_modelPath, DeviceForModels()); }
 
 private:
     std::unique_ptr<ComputationNetwork> Load() const
     {
-        return LoadModelOf(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
+        return LoadModelOf(m_command, m_modelPath, DeviceForModels());
     }
 
     CommandContext m_command;
@@ -181,7 +180,7 @@ Action MakePlotAction()
             "3.6",
             WithModelPath("the model", DescribeOptions<PlotOptions>()),
             {},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<PlotJob>(command); }};
+            PrepareJob<PlotJob>};
 }
 
 } // namespace cntk

@@ -1,13 +1,9 @@
 // action=test, eval (book 3.5.3) and cv (3.5.4): criteria of one model, or of the models of many epochs, over a data
 // set.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/SourceCheck.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/Files/ModelFile.h"
@@ -75,7 +71,7 @@ public:
     explicit EvaluatingJob(const CommandContext& command)
         : m_command(command), m_reader(RequireReader(command, "reader")), m_modelPath(RequireModelPath(command))
     {
-        AskForDevice(command);
+        RegisterDevice(command);
         const TestOptions options = ReadOptions<TestOptions>(command.block);
         m_nodeNames = options.evalNodeNames;
         m_nodesToTrace = options;
@@ -117,7 +113,7 @@ protected:
     EvaluationResult Evaluate(const std::string& path)
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, path);
+        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, path, DeviceOf(m_command));
         if (m_nodeNames.empty())
             log.Print(
                 "evalNodeNames are not specified, using all the default evalnodes and training criterion nodes.\n");
@@ -158,7 +154,7 @@ class TestJob final : public EvaluatingJob
 public:
     using EvaluatingJob::EvaluatingJob;
     void Run() override { Evaluate(m_modelPath); }
-    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
+    void Validate() const override { RequireModel(m_command, m_modelPath); }
 };
 
 class CvJob final : public EvaluatingJob
@@ -199,19 +195,20 @@ public:
     }
 
 private:
-    // Those that Run would take; of a training that is still to come the first one, which is like the others.
+    // The models that Run would evaluate now. If an earlier command writes models of the interval, the first of them, which
+    // is not checked, stands for all.
     std::vector<std::string> ModelsToCheck() const override
     {
-        const PlannedModels& planned = m_command.program.planned;
+        const DeclaredOutputs& outputs = m_command.program.outputs;
         std::vector<std::string> models;
-        bool isPlanned = false;
-        ForEachModel([&](const std::string& path) { return planned.WillExist(path); },
+        bool isDeclared = false;
+        ForEachModel([&](const std::string& path) { return outputs.WillExist(path); },
                      [&](const std::string& path)
                      {
-                         const bool isFile = planned.Find(path) == nullptr;
-                         if (isFile || !isPlanned)
+                         const bool isFile = outputs.WriterOf(path).empty();
+                         if (isFile || !isDeclared)
                              models.push_back(path);
-                         isPlanned = isPlanned || !isFile;
+                         isDeclared = isDeclared || !isFile;
                      });
         return models;
     }
@@ -276,21 +273,18 @@ Action MakeTestAction()
             "3.5.3",
             WithModelPath("the model", DescribeOptions<TestOptions>()),
             {"reader"},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TestJob>(command); }};
+            PrepareJob<TestJob>};
 }
 
 Action MakeCvAction()
 {
-    std::vector<OptionInfo> options = DescribeOptions<TestOptions>();
-    for (OptionInfo& option : DescribeOptions<CvOptions>())
-        options.push_back(std::move(option));
     return {"cv",
             {},
             "Evaluates the models of many epochs over a data set and names the best.",
             "3.5.4",
-            WithModelPath("the models: modelPath.N of epoch N, and modelPath", std::move(options)),
+            WithModelPath("the models: modelPath.N of epoch N, and modelPath", DescribeBoth<TestOptions, CvOptions>()),
             {"reader"},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<CvJob>(command); }};
+            PrepareJob<CvJob>};
 }
 
 } // namespace cntk

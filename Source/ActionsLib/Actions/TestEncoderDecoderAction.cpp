@@ -2,13 +2,9 @@
 // says by itself, found by beam search.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/EncoderDecoder.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/SourceCheck.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -181,7 +177,7 @@ public:
           m_options(ReadOptions<TestEncoderDecoderOptions>(command.block)), m_pairs(ReadPairOptions(command.block)),
           m_writer(command.block.FindBlock("writer"))
     {
-        AskForDevice(command);
+        RegisterDevice(command);
         for (const ReaderSource& reader : {m_encoderReader, m_decoderReader})
             RequireSentences(*reader.block);
         m_options.encoderModelPath = ResolveOutputPath(m_options.encoderModelPath);
@@ -193,9 +189,7 @@ public:
             (m_writer != nullptr || !m_options.outputPath.empty()) && KeepsLabelsForWriting(*m_decoderReader.block);
         if (m_writer == nullptr)
             return;
-        if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
-            m_writerType = type->Text();
-        RequireWriterPlugin(*m_writer, m_writerType, m_command.program.dataType);
+        RequireWriterPlugin(command, *m_writer);
     }
 
     void Run() override
@@ -233,12 +227,22 @@ public:
         log.Print(".\n");
     }
 
-    void LookAhead(const FilesToCome& files) const override
+    void Validate() const override
     {
-        RequireModelToCome(m_command, m_options.encoderModelPath, files, "encoderModelPath");
-        RequireModelToCome(m_command, m_options.decoderModelPath, files, "decoderModelPath");
+        RequireModel(m_command, m_options.encoderModelPath, "encoderModelPath");
+        RequireModel(m_command, m_options.decoderModelPath, "decoderModelPath");
         if (m_writer != nullptr)
-            RequireWriterToCome(m_command, *m_writer, m_writerType, files);
+            RequireWriter(m_command, *m_writer);
+    }
+
+    std::vector<std::string> Outputs() const override
+    {
+        std::vector<std::string> files;
+        if (m_writer != nullptr)
+            files = FilesOfWriter(*m_writer);
+        if (!m_options.outputPath.empty())
+            files.push_back(m_options.outputPath);
+        return files;
     }
 
     void Check() override
@@ -392,9 +396,9 @@ private:
     {
         const ReaderContext context = WriterContextOf(m_command, *m_writer, listed);
         if (m_command.program.dataType == DataType::Float32)
-            return std::make_unique<LibrarySentenceWriter<float>>(LoadWriter<float>(m_writerType, context), name,
+            return std::make_unique<LibrarySentenceWriter<float>>(LoadWriter<float>(WriterTypeOf(*m_writer), context), name,
                                                                   words);
-        return std::make_unique<LibrarySentenceWriter<double>>(LoadWriter<double>(m_writerType, context), name, words);
+        return std::make_unique<LibrarySentenceWriter<double>>(LoadWriter<double>(WriterTypeOf(*m_writer), context), name, words);
     }
 
     // The minibatch has been evaluated.
@@ -479,26 +483,21 @@ private:
     TestEncoderDecoderOptions m_options;
     PairOptions m_pairs;
     const ConfigParameters* m_writer;
-    std::string m_writerType = "BinaryWriter";
 };
 
 } // namespace
 
 Action MakeTestEncoderDecoderAction()
 {
-    std::vector<OptionInfo> options = DescribeOptions<TestEncoderDecoderOptions>();
-    for (OptionInfo& option : DescribeOptions<PairOptions>())
-        options.push_back(std::move(option));
     return {
         "testEncoderDecoder",
         {},
         "Evaluates an encoder and its decoder over a data set, and lets the decoder find a sentence for each of the "
         "encoder's by beam search.",
         "3.5.11",
-        std::move(options),
+        DescribeBoth<TestEncoderDecoderOptions, PairOptions>(),
         {"encoderReader", "decoderReader", "writer"},
-        [](const CommandContext& command) -> std::unique_ptr<Job>
-        { return std::make_unique<TestEncoderDecoderJob>(command); }};
+        PrepareJob<TestEncoderDecoderJob>};
 }
 
 } // namespace cntk

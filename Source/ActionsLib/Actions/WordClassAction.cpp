@@ -123,14 +123,9 @@ public:
                    "': beginSequence and endSequence must be words, such as </s>");
     }
 
-    std::vector<std::string> Produces() const override { return m_files; }
+    std::vector<std::string> Outputs() const override { return m_files; }
 
-    void Check() override
-    {
-        RequireInput();
-        for (const std::string& file : m_files)
-            m_command.program.planned.SaveUnknown(file);
-    }
+    void Check() override { RequireInput(); }
 
     void Run() override
     {
@@ -391,8 +386,7 @@ Action MakeWordClassAction()
             "3.5.9",
             DescribeOptions<WordClassOptions>(),
             {},
-            [](const CommandContext& command) -> std::unique_ptr<Job>
-            { return std::make_unique<WordClassJob>(command); }};
+            PrepareJob<WordClassJob>};
 }
 
 } // namespace cntk

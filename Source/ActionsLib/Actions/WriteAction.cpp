@@ -1,22 +1,16 @@
 // action=write (book 3.5.5): values of nodes over a data set, as text or through a writer library.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/TextOutput.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/NetworkSource.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/ScriptFiles.h"
-#include "ActionsLib/Commands/SourceCheck.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 #include "Common/WriterInterface.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
@@ -169,7 +163,7 @@ public:
           m_options(ReadOptions<WriteOptions>(command.block)), m_writer(command.block.FindBlock("writer"))
     {
         m_reader.forWriting = true;
-        AskForDevice(command);
+        RegisterDevice(command);
         // A model file, or a network built on the spot.
         if (command.block.Find("modelPath"))
             m_modelPath = RequireModelPath(command);
@@ -187,11 +181,9 @@ public:
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
         if (m_writer == nullptr)
             return;
-        if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
-            m_writerType = type->Text();
         if (const std::optional<ConfigValue> test = m_writer->FindHere("unittest"))
             m_writesInputs = test->AsBool();
-        RequireWriterPlugin(*m_writer, m_writerType, m_command.program.dataType);
+        RequireWriterPlugin(command, *m_writer);
     }
 
     void Run() override
@@ -239,12 +231,19 @@ public:
         log.Print("Total Samples Evaluated = %lu\n", static_cast<unsigned long>(samples));
     }
 
-    void LookAhead(const FilesToCome& files) const override
+    void Validate() const override
     {
         if (m_builder == nullptr)
-            RequireModelToCome(m_command, m_modelPath, files);
+            RequireModel(m_command, m_modelPath);
+        else
+            m_builder->Validate(m_command.program);
         if (m_writer != nullptr)
-            RequireWriterToCome(m_command, *m_writer, m_writerType, files);
+            RequireWriter(m_command, *m_writer);
+    }
+
+    std::vector<std::string> Outputs() const override
+    {
+        return m_writer == nullptr ? std::vector<std::string>{m_options.outputPath} : FilesOfWriter(*m_writer);
     }
 
     void Check() override
@@ -259,7 +258,6 @@ public:
         const std::unique_ptr<Output> writer = canOpen ? OpenWriter(*DeviceOf(m_command), listed) : nullptr;
         const std::unique_ptr<ComputationNetwork> network =
             m_builder != nullptr ? MakeNetwork() : LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command));
-        PlanListedOutputs();
         if (network == nullptr)
             return;
         LogNetwork(log, *network, 1);
@@ -276,45 +274,17 @@ public:
         const std::vector<ComputationNodePtr> traced = tracer.AddTo(nodes);
         if (source != nullptr)
             CheckSource(log, *network, traced, *source, m_options.minibatchSize[0], CheckFor::Evaluation);
-        for (const std::string& file : FilesOf(nodes))
-            m_command.program.planned.SaveUnknown(file);
     }
 
 private:
     std::unique_ptr<ComputationNetwork> MakeNetwork()
     {
-        return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath);
-    }
-
-    // For the checks of later commands.
-    void PlanListedOutputs() const
-    {
-        if (m_writer != nullptr)
-            VisitScripts(*m_writer, ScriptsOf::Writer,
-                         [&](const std::string& path, const std::string&)
-                         {
-                             m_command.program.planned.SaveListed(path);
-                             return false;
-                         });
+        return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath, DeviceOf(m_command));
     }
 
     size_t SequencesToWrite(const MinibatchSource& source) const
     {
         return m_options.epochSize > 0 ? 0 : source.SequencesToWrite();
-    }
-
-    // What is written, as far as the config names it.
-    std::vector<std::string> FilesOf(const std::vector<ComputationNodePtr>& nodes) const
-    {
-        std::vector<std::string> files;
-        if (m_writer == nullptr)
-            for (const ComputationNodePtr& node : nodes)
-                files.push_back(m_options.outputPath + "." + node->Name());
-        else
-            for (const ConfigValue& value : m_writer->Values())
-                if (const std::string key = ToLower(value.KeyPath()); key.ends_with(":wfile") || key.ends_with(":file"))
-                    files.push_back(value.Text());
-        return files;
     }
 
     std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
@@ -355,7 +325,7 @@ private:
     {
         std::vector<ComputationNodePtr> inputs;
         for (const ComputationNodePtr& node : ComputationNetwork::Below(nodes))
-            if (dynamic_cast<const InputValueNode*>(node.get()) != nullptr)
+            if (node->Type().traits.isLeaf && StoredValues(*node) == nullptr)
                 inputs.push_back(node);
         return inputs;
     }
@@ -409,7 +379,7 @@ private:
         for (const std::string& wanted : allWanted)
             if (std::none_of(names.begin(), names.end(),
                              [&](const std::string& name) { return EqualsIgnoreCase(name, wanted); }))
-                FailAt(m_writer->Where(), ErrorKind::Config, "the ", m_writerType, " wants node '", wanted,
+                FailAt(m_writer->Where(), ErrorKind::Config, "the ", WriterTypeOf(*m_writer), " wants node '", wanted,
                        "', which the command does not write; it writes ", Join(names, ", "),
                        "; list it in the outputNodeNames of the command", DidYouMean(wanted, names));
         if (allWanted.empty() || m_options.outputNodeNames.empty() || m_writesInputs)
@@ -418,7 +388,7 @@ private:
             if (std::none_of(allWanted.begin(), allWanted.end(),
                              [&](const std::string& wanted) { return EqualsIgnoreCase(name, wanted); }))
                 m_command.program.log.Warn(Concat(m_command.block.WhereOf("outputNodeNames").Location(),
-                                                  ": outputNodeNames lists '", name, "', but the ", m_writerType,
+                                                  ": outputNodeNames lists '", name, "', but the ", WriterTypeOf(*m_writer),
                                                   " writes only ", Join(allWanted, ", "), "; expected a block ", name,
                                                   "=[...] in the writer, too"));
     }
@@ -427,8 +397,8 @@ private:
     {
         const ReaderContext context = WriterContextOf(m_command, *m_writer, listed);
         if (m_command.program.dataType == DataType::Float32)
-            return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(m_writerType, context), device);
-        return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(m_writerType, context), device);
+            return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(WriterTypeOf(*m_writer), context), device);
+        return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(WriterTypeOf(*m_writer), context), device);
     }
 
     CommandContext m_command;
@@ -436,7 +406,6 @@ private:
     WriteOptions m_options;
     OutputFormat m_format;
     const ConfigParameters* m_writer;
-    std::string m_writerType = "BinaryWriter";
     bool m_writesInputs = false; // to the writer, instead of the nodes
     std::string m_modelPath;
     std::unique_ptr<NetworkBuilder> m_builder;
@@ -454,7 +423,7 @@ Action MakeWriteAction()
             WithModelPath("the model; without one, a network is built by SimpleNetworkBuilder or NDLNetworkBuilder",
                           DescribeOptions<WriteOptions>(), false),
             {"reader", "writer", "format"},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<WriteJob>(command); }};
+            PrepareJob<WriteJob>};
 }
 
 } // namespace cntk

@@ -1,5 +1,5 @@
 // What the program asks a reader's plugin before it makes the reader.
-#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Log.h"
 

@@ -1,6 +1,6 @@
 // Help knows every name that configs, networks and scripts may use.
 #include "ActionsLib/Action.h"
-#include "ActionsLib/Help/FunctionHelp.h"
+#include "ActionsLib/Help/HelpEntry.h"
 #include "ActionsLib/Help/Help.h"
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Ndl/NdlFunctions.h"

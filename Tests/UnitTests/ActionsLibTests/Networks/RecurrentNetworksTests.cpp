@@ -338,7 +338,7 @@ TEST(RecurrentNetworks, CrfScoresLabelsAndTransitions)
     EXPECT_EQ(MessageOf(other), "the criterion CRF needs a network that scores sequences of labels: rnnType CRF");
     options = OptionsFor("CRF", {6, 3, 2});
     options.lookupTableOrder = 1;
-    EXPECT_EQ(MessageOf(options), "layerSizes has no hidden layer behind the lookup table; expected one more size, as "
+    EXPECT_EQ(MessageOf(options), "layerSizes has no hidden layer after the lookup table; expected one more size, as "
                                   "in 1000:100:200:20");
 }
 

@@ -1,12 +1,15 @@
-// An action (train, test, write, ...: book 3.1) is a record with a function that reads a command's block into a job. The
-// jobs of all commands are prepared before the first one runs, so that a mistake in the last command costs a second.
+// An action (train, test, write, ...: book 3.1) is a record with a function that reads a command's block into a job.
+// The jobs of all commands are prepared before the first one runs, so that a mistake in the last command costs a
+// second.
 #pragma once
 
-#include "ActionsLib/DeclaredOutputs.h"
 #include "ActionsLib/Ndl/NdlBuilder.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Config/Options.h"
+#include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "Common/Log.h"
+#include "Common/Text.h"
 #include "Math/DataType.h"
 #include "Math/Device.h"
 
@@ -14,12 +17,58 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cntk
 {
 
 class Workers; // Common/Workers.h
+
+// Files that commands of the run will write. Jobs are prepared in order; each job may read the outputs that earlier
+// jobs have declared, although these files do not exist yet.
+class DeclaredOutputs
+{
+public:
+    void Add(const std::string& command, const std::vector<std::string>& paths)
+    {
+        for (const std::string& path : paths)
+            m_outputs.emplace_back(CanonicalPath(path), command);
+    }
+    // The command writes files whose names stand in a list that is not read here.
+    void AddListed(const std::string& command) { m_writerOfLists = command; }
+
+    // The command that writes the file; empty if none does. A declared path stands also for names that begin with the
+    // path and a '.': the model of an epoch, the values of a node.
+    std::string WriterOf(const std::string& path) const
+    {
+        const std::string canonical = CanonicalPath(path);
+        std::string writer;
+        for (const auto& [output, command] : m_outputs)
+            if (canonical.starts_with(output) && (canonical.size() == output.size() || canonical[output.size()] == '.'))
+                writer = command;
+        return writer;
+    }
+    // The command that writes the model of an epoch, modelPath.N, under this very name: an edit that adds a layer.
+    std::string WriterOfEpochModel(const std::string& modelPath) const
+    {
+        const std::string begin = CanonicalPath(modelPath) + ".";
+        for (const auto& [output, command] : m_outputs)
+            if (output.starts_with(begin) && ParseSize(std::string_view(output).substr(begin.size())))
+                return command;
+        return {};
+    }
+    const std::string& WriterOfLists() const { return m_writerOfLists; }
+
+    bool WillExist(const std::string& path) const
+    {
+        return path == "-" || FileExists(ResolveInputPath(path)) || !WriterOf(path).empty();
+    }
+
+private:
+    std::vector<std::pair<std::string, std::string>> m_outputs; // canonical path and command
+    std::string m_writerOfLists;
+};
 
 // State that all jobs share; outlives them.
 struct ProgramContext
@@ -59,7 +108,8 @@ public:
     virtual ~Job() = default;
 
     // Called for every job but the first when all earlier jobs are prepared. Fails if the job would end with an error
-    // that can be found now: a missing model that no earlier job writes, a network that cannot be built. Changes nothing.
+    // that can be found now: a missing model that no earlier job writes, a network that cannot be built. Changes
+    // nothing.
     virtual void Validate() const {}
     // False if the job may end before it opens its readers: a training whose final model exists.
     virtual bool OpensData() const { return true; }

@@ -1,5 +1,5 @@
-// The program from its arguments to its exit code: command line, config, jobs, log. The error report is the last text on
-// standard error.
+// The program from its arguments to its exit code: command line, config, jobs, log. The error report is the last text
+// on standard error.
 #include "ActionsLib/Action.h"
 #include "ActionsLib/Help/Help.h"
 #include "ActionsLib/JobParts/ErrorPlaces.h"
@@ -51,8 +51,8 @@ struct CommandLine
     std::string writeDocs; // folder; empty: no
 };
 
-// Options begin with "--"; "-h" and "help" also ask for help. All other arguments belong to the config. Fails (Usage) for
-// unknown options.
+// Options begin with "--"; "-h" and "help" also ask for help. All other arguments belong to the config. Fails (Usage)
+// for unknown options.
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
 {
     CommandLine line;

@@ -1,4 +1,4 @@
-// action=edit (book 3.5.6): executes scripts of the model editing language.
+// action=edit (book 3.5.6): executes scripts in the model editing language.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/Mel/MelEditor.h"

@@ -1,4 +1,5 @@
-// action=gradientCheck: back-propagated gradients of a network against differences of its criterion, on real data.
+// action=gradientCheck: compares back-propagated gradients of a network with differences of its criterion, on real
+// data.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/JobParts/CommandSettings.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
@@ -32,7 +33,7 @@ struct GradientCheckActionOptions
         return {
             Opt("minibatchSize", &S::minibatchSize, "samples a minibatch; of a schedule the first value is used",
                 Range{1}),
-            Opt("numMinibatches", &S::numMinibatches, "minibatches to look at, other elements in each", Range{1}),
+            Opt("numMinibatches", &S::numMinibatches, "number of minibatches; each checks other elements", Range{1}),
             Opt("sigFigs", &S::sigFigs, "digits that must agree", Range{1, 15}),
             Opt("elementsPerParameter", &S::elementsPerParameter, "elements of each parameter, chosen at random",
                 Range{1}),
@@ -63,7 +64,8 @@ public:
     void Run() override
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<ComputationNetwork> network = Open([&] { return LoadModelOf(m_command, m_modelPath, DeviceOf(m_command)); });
+        const std::unique_ptr<ComputationNetwork> network =
+            Open([&] { return LoadModelOf(m_command, m_modelPath, DeviceOf(m_command)); });
         const ComputationNodePtr criterion = CriterionOf(*network);
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         Precompute(*network, *source, m_options.minibatchSize[0], c_wholeDataSet, log);
@@ -107,14 +109,14 @@ public:
             LogNetwork(m_command.program.log, *network, 1);
         if (!m_reader.CanBeChecked())
             return;
-        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also for a model that is not known yet
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also if no model can be checked yet
         if (network != nullptr)
             CheckSource(m_command.program.log, *network, {criterion}, *source, m_options.minibatchSize[0],
                         CheckFor::Training);
     }
 
 private:
-    // The model where there is one, else the network as it would be built.
+    // The model if it exists, else the network of the builder.
     std::unique_ptr<ComputationNetwork> Open(const std::function<std::unique_ptr<ComputationNetwork>()>& load) const
     {
         Log& log = m_command.program.log;
@@ -123,7 +125,7 @@ private:
             if (m_builder)
                 log.Warn(Concat(m_command.block.Where().Location(), ": '", m_modelPath,
                                 "' exists, so it is checked, not ", "the network of ", m_builder->BlockName(),
-                                "; for that, name another modelPath"));
+                                "; to check that network, give another modelPath"));
             log.Print("Checking gradients of model %s\n", m_modelPath.c_str());
             return load();
         }
@@ -136,7 +138,7 @@ private:
         return SelectTrainingNodes(network, m_options.trainCriterionNodeName, "").criterion;
     }
 
-    // A line for each parameter, with its worst element; then the worst of all must agree.
+    // Prints each parameter's worst element; fails if one of them disagrees.
     void CheckMinibatch(Evaluator& evaluator, const ComputationNodePtr& criterion, size_t minibatch,
                         size_t samples) const
     {

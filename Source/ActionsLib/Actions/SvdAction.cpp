@@ -32,11 +32,10 @@ struct SvdOptions
     {
         using S = SvdOptions;
         return {
-            Opt("outputModelPath", &S::outputModelPath,
-                "Required. File for the new model; written as empty, nothing is saved"),
+            Opt("outputModelPath", &S::outputModelPath, "Required. File for the new model; if empty, nothing is saved"),
             Opt("nodeNameRegex", &S::nodeNameRegex,
                 "regular expression for the names of the parameters to decompose; case counts"),
-            Opt("keepRatio", &S::keepRatio, "share of the sum of the singular values to keep, for nodeNameRegex",
+            Opt("keepRatio", &S::keepRatio, "share of the sum of the singular values to keep, with nodeNameRegex",
                 Range{0}),
             Opt("svdConfig", &S::svdConfig,
                 "file with lines \"regular expression, blank, share to keep\"; used when nodeNameRegex is empty"),
@@ -109,7 +108,7 @@ public:
             command.block.Require("outputModelPath");
         if (m_options.nodeNameRegex.empty() && m_options.svdConfig.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
-                   "' says neither nodeNameRegex=<regular expression> nor svdConfig=<file>");
+                   "' has neither nodeNameRegex=<regular expression> nor svdConfig=<file>");
         if (!m_options.nodeNameRegex.empty())
             RequireRegex(command, "nodeNameRegex", m_options.nodeNameRegex);
         m_groups = m_options.nodeNameRegex.empty() ? ReadGroups(m_options.svdConfig)
@@ -254,14 +253,14 @@ private:
 
 Action MakeSvdAction()
 {
-    return {
-        "SVD",
-        {},
-        "Makes a model smaller: parameters are replaced by products of two thin ones (singular value decomposition).",
-        "3.5.7",
-        WithModelPath("the model to make smaller", DescribeOptions<SvdOptions>()),
-        {},
-        PrepareJob<SvdJob>};
+    return {"SVD",
+            {},
+            "Makes a model smaller: replaces parameters by products of two smaller matrices (singular value "
+            "decomposition).",
+            "3.5.7",
+            WithModelPath("the model to make smaller", DescribeOptions<SvdOptions>()),
+            {},
+            PrepareJob<SvdJob>};
 }
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// action=test, eval (book 3.5.3) and cv (3.5.4): criteria of one model, or of the models of many epochs, over a data
-// set.
+// Actions test or eval (book 3.5.3) and cv (3.5.4): evaluate criteria of one model, or of the models of many epochs,
+// over a data set.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/JobParts/CommandSettings.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
@@ -64,7 +64,7 @@ struct CvOptions
     }
 };
 
-// What test and cv share: a reader and the settings of one evaluation.
+// The common part of test and cv: a reader and the settings of one evaluation.
 class EvaluatingJob : public Job
 {
 public:
@@ -100,7 +100,7 @@ public:
         }
         if (!m_reader.CanBeChecked())
             return;
-        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also for a model that is not known yet
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also if no model can be checked yet
         if (first == nullptr)
             return;
         TakeSingleWords(*first, source->Streams());
@@ -125,7 +125,7 @@ protected:
         return EvaluateCriteria(*network, nodes, *m_reader.Open(), settings, log);
     }
 
-    // What evalNodeNames lists; what is wrong with it is told with its place.
+    // Errors about nodes of evalNodeNames get its place.
     std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
     {
         try
@@ -159,7 +159,7 @@ public:
 
 class CvJob final : public EvaluatingJob
 {
-    static constexpr size_t c_mostModels = 100'000; // a line of the log tells of each that is missing
+    static constexpr size_t c_mostModels = 100'000; // the log has a line for each missing model
 
 public:
     explicit CvJob(const CommandContext& command) : EvaluatingJob(command)
@@ -180,7 +180,7 @@ public:
                    "the step of crossValidationInterval is 0; it must be at least 1");
         if ((m_last - m_first) / m_step >= c_mostModels)
             FailAt(interval.Where(), ErrorKind::Config, "crossValidationInterval names more than ", c_mostModels,
-                   " models; each is looked for, so give the last epoch there may be");
+                   " models; expected a smaller last epoch");
         m_pause = options.sleepTimeBetweenRuns;
     }
 
@@ -195,8 +195,8 @@ public:
     }
 
 private:
-    // The models that Run would evaluate now. If an earlier command writes models of the interval, the first of them, which
-    // is not checked, stands for all.
+    // The models that Run would evaluate now. If an earlier command writes models of the interval, the first of them,
+    // which is not checked, stands for all.
     std::vector<std::string> ModelsToCheck() const override
     {
         const DeclaredOutputs& outputs = m_command.program.outputs;
@@ -213,8 +213,8 @@ private:
         return models;
     }
 
-    // Looks for each model when its turn comes: it may be trained meanwhile. Tells of those that are missing, and fails
-    // where all are.
+    // Looks for each model only when it is evaluated: a training may run at the same time. Reports missing models;
+    // fails (Model) if all are missing.
     void ForEachModel(const std::function<bool(const std::string&)>& exists,
                       const std::function<void(const std::string&)>& visit) const
     {
@@ -226,7 +226,8 @@ private:
             if (!exists(path))
             {
                 m_command.program.log.Print("Model %s does not exist.\n", path.c_str());
-                // Models may end before the interval does: the final one has no number, and takes the first free place.
+                // The models may end before the interval. The final model has no number; it replaces the first missing
+                // one.
                 if (isFinalDone || !exists(m_modelPath))
                     continue;
                 isFinalDone = true;
@@ -236,7 +237,7 @@ private:
             visit(path);
         }
         if (!isAny)
-            Fail(ErrorKind::Model, "no model is evaluated: there is neither ", m_modelPath, ".", m_first, " nor ",
+            Fail(ErrorKind::Model, "no model is evaluated: found neither ", m_modelPath, ".", m_first, " nor ",
                  m_modelPath, NearFilesHint(m_modelPath));
     }
 

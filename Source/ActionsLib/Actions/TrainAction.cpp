@@ -32,11 +32,12 @@ struct OriginalModelOptions
 
     static OptionTable<OriginalModelOptions> Options()
     {
-        return {Opt("originalModelFileName", &OriginalModelOptions::originalModelFileName,
-                    "the trained model to start from; trainSequence replaces its first criterion by the criterion of the "
-                    "described network, whose inputs are nodes of the model with the same names",
-                    {"origModelFileName"})
-                    .Required()};
+        return {
+            Opt("originalModelFileName", &OriginalModelOptions::originalModelFileName,
+                "the trained model to start from; trainSequence replaces its first criterion by the criterion of the "
+                "described network, whose inputs are nodes of the model with the same names",
+                {"origModelFileName"})
+                .Required()};
     }
 };
 
@@ -249,23 +250,30 @@ private:
                                "the nodes below it; an edit command can add it"));
     }
 
-    // True if the config names modelPath.0 elsewhere, or a script of the model editing language does: a command of
-    // another run has written the model, which the builder need not describe.
+    // True if an edit, SVD or convertdbn command of the config, which another run has executed, seems to have written
+    // modelPath.0: a value of its block or its script names the file. The builder need not describe that model.
     bool IsStartNamedElsewhere() const
     {
         const std::string start = CanonicalPath(m_request.modelPath) + ".0";
         const std::string name = std::filesystem::path(start).filename().string();
         const ConfigParameters& root = *m_command.block.Parent();
         for (const NamedFile& file : FilesNamedIn(root))
+        {
+            const ConfigParameters* const block = root.FindBlock(file.key.substr(0, file.key.find(':')));
+            const auto action = block != nullptr ? block->FindHere("action") : std::nullopt;
+            const Action* const found = action ? FindAction(action->Text()) : nullptr;
+            if (found == nullptr || (found->name != "edit" && found->name != "SVD" && found->name != "convertdbn"))
+                continue;
             if (CanonicalPath(file.path) == start ||
-                (ToLower(file.key).ends_with("editpath") && ReadTextFile(file.path).find(name) != std::string::npos))
+                (ToLower(file.key).ends_with(":editpath") && ReadTextFile(file.path).find(name) != std::string::npos))
                 return true;
+        }
         return false;
     }
 
-    // Random parameters of later commands, such as an edit that adds a layer, take the seeds after those of this network.
-    // A resumed run must end with the same models, so it skips the seeds of a network that an earlier run has built: then
-    // the model of epoch 0 has the values that building it again gives.
+    // Random parameters of later commands, such as an edit that adds a layer, take the seeds after those of this
+    // network. A resumed run must end with the same models, so it skips the seeds of a network that an earlier run has
+    // built: then the model of epoch 0 has the values that building it again gives.
     void AdvanceSeeds()
     {
         NdlCounts& counts = m_command.program.ndl.counts;
@@ -372,7 +380,8 @@ public:
         RequireKept(Original());
         if (IsCheckedLater())
             return;
-        const auto load = [this] { return LoadModelToCheck(m_command, m_original, DeviceOf(m_command), OriginalKey()); };
+        const auto load = [this]
+        { return LoadModelToCheck(m_command, m_original, DeviceOf(m_command), OriginalKey()); };
         const std::unique_ptr<ComputationNetwork> network = load();
         if (network == nullptr)
             return;

@@ -1,5 +1,5 @@
-// Actions trainEncoderDecoder and trainBidirectionEncoderDecoder (book 2.7, 3.5.11): several networks, each with its own
-// reader, trained as one.
+// Actions trainEncoderDecoder and trainBidirectionEncoderDecoder (book 2.7, 3.5.11): several networks, each with its
+// own reader, trained as one.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/EncoderDecoder.h"
 #include "ActionsLib/Actions/TrainingJob.h"
@@ -196,8 +196,8 @@ private:
     {
         ComputationNodePtr encoderOutput;
         if (m_before != nullptr)
-            encoderOutput = m_pairs.encoderNodes.empty() ? OutputOfEncoder(*m_before)
-                                                         : RequireEncoderNode(*m_before, m_pairs, 0);
+            encoderOutput =
+                m_pairs.encoderNodes.empty() ? OutputOfEncoder(*m_before) : RequireEncoderNode(*m_before, m_pairs, 0);
         std::unique_ptr<ComputationNetwork> network = stage.builder->Build(DeviceOf(m_command), encoderOutput.get());
         m_before = network.get();
         return network;
@@ -237,16 +237,18 @@ Action MakeTraining(const char* name, const char* alias, const char* doc)
 
 Action MakeTrainEncoderDecoderAction()
 {
-    return MakeTraining<2>("trainEncoderDecoder", "doEncoderDecoder",
-                           "Trains an encoder and a decoder as one: the decoder's PairNetwork nodes take their values from "
-                           "the encoder. Each has a builder and a reader of its own.");
+    return MakeTraining<2>(
+        "trainEncoderDecoder", "doEncoderDecoder",
+        "Trains an encoder and a decoder as one: the decoder's PairNetwork nodes take their values from "
+        "the encoder. Each has a builder and a reader of its own.");
 }
 
 Action MakeTrainBidirectionEncoderDecoderAction()
 {
-    return MakeTraining<3>("trainBidirectionEncoderDecoder", "bidirectionEncoderDecoder",
-                           "Trains three networks as one: an encoder, a forward decoder and a backward decoder, each paired "
-                           "with the network before it. Only the last has a criterion.");
+    return MakeTraining<3>(
+        "trainBidirectionEncoderDecoder", "bidirectionEncoderDecoder",
+        "Trains three networks as one: an encoder, a forward decoder and a backward decoder, each paired "
+        "with the network before it. Only the last has a criterion.");
 }
 
 } // namespace cntk

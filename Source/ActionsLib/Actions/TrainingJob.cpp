@@ -14,9 +14,10 @@ namespace cntk
 
 OptionTable<TrainingJobOptions> TrainingJobOptions::Options()
 {
-    return {Opt("makeMode", &TrainingJobOptions::makeMode,
-                "true: resume from the newest usable model, do nothing if the final model exists; false: train from the "
-                "start")};
+    return {
+        Opt("makeMode", &TrainingJobOptions::makeMode,
+            "true: resume from the newest usable model, do nothing if the final model exists; false: train from the "
+            "start")};
 }
 
 TrainingJob::TrainingJob(const CommandContext& command)
@@ -45,8 +46,8 @@ TrainingFiles TrainingJob::Files() const
 bool TrainingJob::OpensData() const
 {
     const TrainingFiles files = Files();
-    const bool isOver = files.FindResumePoint() == files.MaxEpochs() ||
-                        !m_command.program.outputs.WriterOf(files.FinalModel()).empty();
+    const bool isOver =
+        files.FindResumePoint() == files.MaxEpochs() || !m_command.program.outputs.WriterOf(files.FinalModel()).empty();
     return !m_request.makeMode || !isOver;
 }
 

@@ -1,4 +1,4 @@
-// action=write (book 3.5.5): values of nodes over a data set, as text or through a writer library.
+// action=write (book 3.5.5): writes values of nodes over a data set, as text or through a writer library.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/TextOutput.h"
 #include "ActionsLib/JobParts/CommandSettings.h"
@@ -39,7 +39,7 @@ struct WriteOptions : NodesToTrace
             Opt("epochSize", &S::epochSize, "samples to write; 0: all data"),
             Opt("outputNodeNames", &S::outputNodeNames, "nodes to write; empty: the model's output nodes"),
             Opt("outputPath", &S::outputPath,
-                "text files <outputPath>.<node name>, all of them new or, after an error, all as before; - is standard "
+                "text files <outputPath>.<node name>; after an error all files are as before; - is standard "
                 "output"),
             Opt("nodeUnitTest", &S::nodeUnitTest,
                 "gradients of the inputs are not written (gradientcheck of SGD checks them)")
@@ -48,8 +48,8 @@ struct WriteOptions : NodesToTrace
     }
 };
 
-// Files and writers take dense values. Only inputs can be sparse, and a dense one has no dense value where its data
-// come so and nothing that is computed reads another form.
+// Text files and writers take dense values. Only inputs can be sparse; an input may also have just the sparse form in
+// which its data were read.
 void CopyDenseValue(const ComputationNode& node, Matrix& target)
 {
     if (!node.HasSparseForm())
@@ -62,16 +62,16 @@ void CopyDenseValue(const ComputationNode& node, Matrix& target)
     Ops::ToDense(values, target.View());
 }
 
-// A place that the values of the nodes go to, minibatch after minibatch.
+// A destination of the nodes' values, minibatch after minibatch.
 class Output
 {
 public:
     virtual ~Output() = default;
     virtual void Write(const std::vector<ComputationNodePtr>& nodes, const std::vector<std::string>& keys) = 0;
     virtual void Finish() = 0;
-    // The nodes that must be among those written.
+    // Nodes that must be among the written nodes.
     virtual std::vector<std::string> Wanted() const { return {}; }
-    // IDataWriter's, of these nodes.
+    // See IDataWriter.
     virtual void RequireFit(const std::vector<ComputationNodePtr>& /*nodes*/, size_t /*sequences*/) const {}
 };
 
@@ -93,7 +93,7 @@ public:
         {
             CopyDenseValue(*nodes[i], m_staging);
             m_files[i]->Write(m_staging.ToHost(), nodes[i]->SampleLayout(), nodes[i]->GetMBLayout().get());
-            if (m_isConsole) // node by node, an empty line behind each minibatch
+            if (m_isConsole) // node by node, with an empty line after each minibatch
                 m_files[i]->PutThrough(i + 1 == nodes.size() ? "\n" : "");
         }
     }
@@ -164,7 +164,6 @@ public:
     {
         m_reader.forWriting = true;
         RegisterDevice(command);
-        // A model file, or a network built on the spot.
         if (command.block.Find("modelPath"))
             m_modelPath = RequireModelPath(command);
         else
@@ -174,7 +173,7 @@ public:
         if (const ConfigParameters* format = command.block.FindBlock("format"))
             m_format = ReadOutputFormat(*format);
         else if (command.block.FindHere("format"))
-            command.block.RequireBlock("format"); // says what stands there instead of a block
+            command.block.RequireBlock("format"); // fails: the value is no block
         if (m_writer == nullptr && m_options.outputPath.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' has nowhere to write: give outputPath=<path> for text, or a block writer=[writerType=...]");
@@ -279,7 +278,8 @@ public:
 private:
     std::unique_ptr<ComputationNetwork> MakeNetwork()
     {
-        return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath, DeviceOf(m_command));
+        return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command))
+                                    : LoadModelOf(m_command, m_modelPath, DeviceOf(m_command));
     }
 
     size_t SequencesToWrite(const MinibatchSource& source) const
@@ -313,14 +313,14 @@ private:
                        "outputNodeNames: the model has no node '", name,
                        "'; candidates: ", Join(Candidates(network), ", "), DidYouMean(name, names));
             }
-            // A name given twice is written once: both would be one file.
+            // A repeated name is written once.
             if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
                 nodes.push_back(node);
         }
         return nodes;
     }
 
-    // writer=[unittest=true]: what was read, which shows whether a reader and a writer agree.
+    // writer=[unittest=true] writes the inputs, which shows whether a reader and a writer agree.
     static std::vector<ComputationNodePtr> InputsBelow(const std::vector<ComputationNodePtr>& nodes)
     {
         std::vector<ComputationNodePtr> inputs;
@@ -330,7 +330,7 @@ private:
         return inputs;
     }
 
-    // What somebody may want to write: everything that is computed.
+    // Names of all computed nodes except criteria.
     static std::vector<std::string> Candidates(const ComputationNetwork& network)
     {
         std::vector<std::string> names;
@@ -369,7 +369,8 @@ private:
         return OpenWriter(device, listed);
     }
 
-    // The nodes that a writer wants are written, and a listed node that no writer wants is told of.
+    // Fails if the command does not write a node that the writer requires; warns about listed nodes that it does not
+    // take.
     void RequireWanted(const Output& output, const std::vector<ComputationNodePtr>& nodes) const
     {
         const std::vector<std::string> allWanted = output.Wanted();
@@ -379,7 +380,7 @@ private:
         for (const std::string& wanted : allWanted)
             if (std::none_of(names.begin(), names.end(),
                              [&](const std::string& name) { return EqualsIgnoreCase(name, wanted); }))
-                FailAt(m_writer->Where(), ErrorKind::Config, "the ", WriterTypeOf(*m_writer), " wants node '", wanted,
+                FailAt(m_writer->Where(), ErrorKind::Config, "the ", WriterTypeOf(*m_writer), " needs node '", wanted,
                        "', which the command does not write; it writes ", Join(names, ", "),
                        "; list it in the outputNodeNames of the command", DidYouMean(wanted, names));
         if (allWanted.empty() || m_options.outputNodeNames.empty() || m_writesInputs)
@@ -388,9 +389,9 @@ private:
             if (std::none_of(allWanted.begin(), allWanted.end(),
                              [&](const std::string& wanted) { return EqualsIgnoreCase(name, wanted); }))
                 m_command.program.log.Warn(Concat(m_command.block.WhereOf("outputNodeNames").Location(),
-                                                  ": outputNodeNames lists '", name, "', but the ", WriterTypeOf(*m_writer),
-                                                  " writes only ", Join(allWanted, ", "), "; expected a block ", name,
-                                                  "=[...] in the writer, too"));
+                                                  ": outputNodeNames lists '", name, "', but the ",
+                                                  WriterTypeOf(*m_writer), " writes only ", Join(allWanted, ", "),
+                                                  "; expected a block ", name, "=[...] in the writer, too"));
     }
 
     std::unique_ptr<Output> OpenWriter(Device& device, const ListedFiles& listed) const

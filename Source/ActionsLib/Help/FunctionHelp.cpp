@@ -1,6 +1,5 @@
 // Help on functions of network descriptions and on node types.
 #include "ActionsLib/Help/HelpEntry.h"
-
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
@@ -61,8 +60,8 @@ std::string WhyNotCallable(const NodeType& type)
                   "(...) in a network makes a node of type ", function.type->name, ".");
 }
 
-// Builds the node of a gradient test and returns its shapes: "A [2 x 3], B [3 x *] sparse -> [2 x *]". Empty if the node
-// needs a file or a loop.
+// Builds the node of a gradient test and returns its shapes: "A [2 x 3], B [3 x *] sparse -> [2 x *]". Empty if the
+// node needs a file or a loop.
 std::string ShapesOf(const NodeType& type, const GradientSample& sample, const std::shared_ptr<Device>& device)
 {
     try
@@ -273,7 +272,8 @@ std::string NodesPage()
     std::string text =
         BeginPage("Node types") +
         "This page lists the functions of the network description language. Arguments in `[...]` may be left out, "
-        "arguments in\n`{...}` are given by name. Every function also takes `tag=feature`, `label`, `criterion`, `eval` or "
+        "arguments in\n`{...}` are given by name. Every function also takes `tag=feature`, `label`, `criterion`, "
+        "`eval` or "
         "`output`.\n`cntk --help Times` prints the same on the terminal.\n\n" +
         PageTable({"type", "other names", "inputs", "may be sparse", "get a gradient"}, table) +
         "More functions, which make nodes of these types: " + Join(names, ", ") + ".\n\n" + SparseSupportTable();

@@ -88,7 +88,8 @@ std::string CallOf(const std::string& block, const std::vector<std::string>& pla
 std::string BlockHelp(const BlockRecord& block)
 {
     return (block.parent.empty() ? "the root of the config\n" : CallOf(block.name, PlacesOf(block)) + "\n") +
-           ForTerminal({.heading = block.name, .calls = {}, .doc = block.doc, .facts = {}, .rows = RowsOf(block.options)});
+           ForTerminal(
+               {.heading = block.name, .calls = {}, .doc = block.doc, .facts = {}, .rows = RowsOf(block.options)});
 }
 
 HelpEntry EntryOfPage(const BlockRecord& block)
@@ -310,18 +311,19 @@ std::string ReadersPage()
     std::string text =
         BeginPage("Readers and writers") +
         "A reader block names its library with `readerType` and holds one block for each stream, named as "
-        "the input node that it\nfeeds. Parameters of features or labels may stand in the reader block, for all streams at "
-        "once. Parameters that tell\nfeatures from labels stand in the stream's own block: `dim`, `width` of images and "
+        "the input node that it\nfeeds. Parameters of features or labels may stand in the reader block, for all "
+        "streams at "
+        "once. Parameters that tell\nfeatures from labels stand in the stream's own block: `dim`, `width` of images "
+        "and "
         "`scpFile` of speech for features; `labelDim`,\n`labelType`, `labelMappingFile` and `mlfFile` of speech for "
         "labels. `readers=a:b` reads from several readers, each described in\na block of its own.\n\n";
     for (const PluginRecord& plugin : ListPlugins())
     {
         std::vector<std::vector<std::string>> rows;
         for (const PluginOption& option : plugin.description.options)
-            rows.push_back({option.block.empty() ? "reader" : option.block, Code(option.name),
-                            Code(option.defaultText),
-                            Cell(option.aliases.empty() ? option.doc
-                                                        : option.doc + "; also " + Join(option.aliases, ", "))});
+            rows.push_back(
+                {option.block.empty() ? "reader" : option.block, Code(option.name), Code(option.defaultText),
+                 Cell(option.aliases.empty() ? option.doc : option.doc + "; also " + Join(option.aliases, ", "))});
         text += "## " + plugin.name + "\n\n" + plugin.description.doc + "\n\n" +
                 PageTable({"block", "parameter", "default", "meaning"}, rows);
     }

@@ -1,5 +1,5 @@
-// Settings that several actions read: the model path, the SGD block, the device, trace level and seed. A key may stand in
-// the command's block, in the blocks around it, or in its SGD block.
+// Settings that several actions read: the model path, the SGD block, the device, trace level and seed. A key may stand
+// in the command's block, in the blocks around it, or in its SGD block.
 #pragma once
 
 #include "ActionsLib/Action.h"
@@ -35,11 +35,11 @@ int TraceLevelOf(const CommandContext& command);
 // trainingSeed, the source of all random streams of the command; 0: the original's streams.
 uint64_t TrainingSeedOf(const CommandContext& command);
 
-// Creates the device of a deviceId= that names one, so that a missing GPU is an error before any command runs. "auto" is
-// decided after all commands are prepared, because a later command may name the GPU that "auto" then shares.
+// Creates the device of a deviceId= that names one, so that a missing GPU is an error before any command runs. "auto"
+// is decided after all commands are prepared, because a later command may name the GPU that "auto" then shares.
 void RegisterDevice(const CommandContext& command);
-// The command's device, created on first use and shared by all commands with the same deviceId. "auto" takes the GPU that
-// another command names, else the choice of MakeDevice.
+// The command's device, created on first use and shared by all commands with the same deviceId. "auto" takes the GPU
+// that another command names, else the choice of MakeDevice.
 std::shared_ptr<Device> DeviceOf(const CommandContext& command);
 // The device of the command's block; null if it has not been created.
 std::shared_ptr<Device> FindDeviceOf(const ProgramContext& program, const ConfigParameters& command);

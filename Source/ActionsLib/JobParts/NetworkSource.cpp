@@ -30,7 +30,8 @@ namespace
 constexpr const char* c_simpleBlock = "SimpleNetworkBuilder";
 constexpr const char* c_ndlBlock = "NDLNetworkBuilder";
 
-// Finds mistakes in the block before any command runs, and marks the sections and variables that the scripts use as read.
+// Finds mistakes in the block before any command runs, and marks the sections and variables that the scripts use as
+// read.
 void ReadNdlBlock(const ConfigParameters& ndl)
 {
     const NdlNetworkOptions options = ReadOptions<NdlNetworkOptions>(ndl);
@@ -61,7 +62,8 @@ void RefuseBrainScript(const CommandContext& command)
     for (const char* name : {"createNetwork", "BrainScriptNetworkBuilder", "ExperimentalNetworkBuilder"})
         if (const std::optional<ConfigValue> value = command.block.Find(name))
             FailAt(value->Where(), ErrorKind::Config, "the network of command '", command.name, "' is given by ", name,
-                   ", in BrainScript, which is not supported; write it in NDL, NDLNetworkBuilder=[networkDescription=...], "
+                   ", in BrainScript, which is not supported; write it in NDL, "
+                   "NDLNetworkBuilder=[networkDescription=...], "
                    "or use SimpleNetworkBuilder=[layerSizes=...]");
 }
 

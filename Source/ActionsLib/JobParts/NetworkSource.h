@@ -25,7 +25,8 @@ public:
     static std::unique_ptr<NetworkBuilder> Find(const CommandContext& command);
     // Fails (Config) with the accepted blocks if the command sees none.
     static std::unique_ptr<NetworkBuilder> Require(const CommandContext& command);
-    // The builder in a block with another name: NDL if the block has networkDescription or run. Null without such a block.
+    // The builder in a block with another name: NDL if the block has networkDescription or run. Null without such a
+    // block.
     static std::unique_ptr<NetworkBuilder> FindNamed(const CommandContext& command, const std::string& name);
 
     const std::string& BlockName() const { return m_blockName; }
@@ -39,10 +40,9 @@ public:
     {
         return m_build(device, encoderOutput);
     }
-    // Builds the network on the CPU and runs `check` on it. Throws only errors of the config; errors that depend on data,
-    // memory or a device are left to the run.
-    void Validate(ProgramContext& program,
-                  const std::function<void(const ComputationNetwork&)>& check = nullptr) const;
+    // Builds the network on the CPU and runs `check` on it. Throws only errors of the config; errors that depend on
+    // data, memory or a device are left to the run.
+    void Validate(ProgramContext& program, const std::function<void(const ComputationNetwork&)>& check = nullptr) const;
     // Builds the network only to check or compare it: the seeds of later commands do not advance.
     std::unique_ptr<ComputationNetwork> BuildForCheck(ProgramContext& program,
                                                       const std::shared_ptr<Device>& device) const;

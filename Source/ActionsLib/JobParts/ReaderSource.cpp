@@ -166,8 +166,7 @@ void DeclareOutputsOfBlocks(const CommandContext& command, const Action& action)
     for (const std::string& name : action.blocks)
     {
         const bool isWriter = name == "writer";
-        const ConfigParameters* const block =
-            isWriter || IsReaderBlock(name) ? command.block.FindBlock(name) : nullptr;
+        const ConfigParameters* const block = isWriter || IsReaderBlock(name) ? command.block.FindBlock(name) : nullptr;
         if (block == nullptr)
             continue;
         const std::optional<ConfigValue> allowed = block->Find("allowMapCreation");
@@ -273,11 +272,8 @@ void RequireWriter(const CommandContext& command, const ConfigParameters& writer
     Log silent;
     silent.RedirectTo("/dev/null");
     const ListedFiles nothing;
-    const ReaderContext context{.config = writer,
-                                .log = silent,
-                                .traceLevel = TraceLevelOf(command),
-                                .forWriting = true,
-                                .listed = &nothing};
+    const ReaderContext context{
+        .config = writer, .log = silent, .traceLevel = TraceLevelOf(command), .forWriting = true, .listed = &nothing};
     try
     {
         VisitType(command.program.dataType,

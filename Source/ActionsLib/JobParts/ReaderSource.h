@@ -48,8 +48,8 @@ bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program);
 // The files that the source finds in lists; valid as long as the source.
 ListedFiles ListedFilesOf(const MinibatchSource& source);
 
-// Fails (Data) if a reader of the command will open a file that neither exists nor is written by an earlier command, and
-// (Config) for other mistakes in its block. The reader's plugin names the files.
+// Fails (Data) if a reader of the command will open a file that neither exists nor is written by an earlier command,
+// and (Config) for other mistakes in its block. The reader's plugin names the files.
 void RequireData(const CommandContext& command, const Action& action);
 // Declares the files that blocks of the command write: label maps that readers create (allowMapCreation), and that a
 // writer takes names of files from a list.

@@ -140,8 +140,7 @@ MelScript PrepareMel(ScriptText text)
     return script;
 }
 
-MelEditor::MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log,
-                     Mode mode)
+MelEditor::MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log, Mode mode)
     : m_log(log), m_mode(mode), m_models(dataType, std::move(device), context, log)
 {
 }

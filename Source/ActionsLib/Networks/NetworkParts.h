@@ -78,8 +78,8 @@ public:
         ComputationNodePtr product;
         ComputationNodePtr transitions = nullptr; // of sequences of labels
     };
-    // Adds the training and the evaluation criterion; one node if both are the same. An empty name stands for the name of
-    // the criterion's word. Returns the evaluation node.
+    // Adds the training and the evaluation criterion; one node if both are the same. An empty name stands for the name
+    // of the criterion's word. Returns the evaluation node.
     ComputationNodePtr AddCriteria(const ComputationNodePtr& labels, Output& output,
                                    const std::string& trainingName = "", const std::string& evaluationName = "");
 

@@ -130,8 +130,8 @@ ComputationNodePtr RecurrentBuilder::AddLstm(size_t block, const ComputationNode
     return m_parts.AddDropout(hidden);
 }
 
-// The first layer after the lookup table is block 0. Later layers keep their numbers; they are blocks with LstmLayers::All
-// or if recurrentLayer names them.
+// The first layer after the lookup table is block 0. Later layers keep their numbers; they are blocks with
+// LstmLayers::All or if recurrentLayer names them.
 ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, size_t offset, LstmLayers blocks,
                                                    std::vector<ComputationNodePtr>* layers)
 {

@@ -150,8 +150,8 @@ ComputationNodePtr RecurrentBuilder::AddLstmStack(size_t firstBlock, Computation
     return hidden;
 }
 
-// Reads the letters in both directions, forwards together with the previous label. Both directions have the layers' sizes;
-// the block over both has the last size.
+// Reads the letters in both directions, forwards together with the previous label. Both directions have the layers'
+// sizes; the block over both has the last size.
 void RecurrentBuilder::BuildBidirectionalStreams()
 {
     constexpr size_t c_firstForward = 101, c_firstBackward = 201;
@@ -165,8 +165,8 @@ void RecurrentBuilder::BuildBidirectionalStreams()
     AddStreamOutput(AddLstm(m_hiddenLayers, both, 2 * size, size));
 }
 
-// The network has neither labels nor a criterion, so all sizes but the first belong to hidden layers. A decoder takes the
-// values of the last layer.
+// The network has neither labels nor a criterion, so all sizes but the first belong to hidden layers. A decoder takes
+// the values of the last layer.
 void RecurrentBuilder::BuildLstmEncoder()
 {
     m_hiddenLayers = m_sizes.size() - 1;
@@ -191,7 +191,8 @@ ComputationNodePtr RecurrentBuilder::AddPairNetwork(const char* kind)
     return Add("PairNetwork", {alone}, "pairNetwork");
 }
 
-// h = nonlinearity(U2 x + W2 a), where a is the average of the encoder's outputs, weighted by their similarity to h(t-1).
+// h = nonlinearity(U2 x + W2 a), where a is the average of the encoder's outputs, weighted by their similarity to
+// h(t-1).
 ComputationNodePtr RecurrentBuilder::AddAlignedLayer(const ComputationNodePtr& input, const ComputationNodePtr& encoded)
 {
     const size_t size = Size(2), encodedSize = m_parts.EncoderOutput()->SampleElements();

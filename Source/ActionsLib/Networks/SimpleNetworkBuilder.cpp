@@ -1,5 +1,5 @@
-// The options, and SIMPLENET, the feed-forward network of book 3.2.1. Some names look odd ("W1*H0" for the output product)
-// because MEL scripts and models of users know the original's names.
+// The options, and SIMPLENET, the feed-forward network of book 3.2.1. Some names look odd ("W1*H0" for the output
+// product) because MEL scripts and models of users know the original's names.
 #include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 
 #include "ActionsLib/Networks/NetworkParts.h"
@@ -262,11 +262,13 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("randomSeedOffset", &S::randomSeedOffset, "added to the seeds of the start values; in this block only")
             .Here(),
         Opt("recurrentLayer", &S::recurrentLayer, "numbers of the hidden layers that are recurrent, ascending: 1:2"),
-        Opt("defaultHiddenActivity", &S::defaultHiddenActivity, "recurrent networks: the value before a sequence starts"),
+        Opt("defaultHiddenActivity", &S::defaultHiddenActivity,
+            "recurrent networks: the value before a sequence starts"),
         Opt("lookupTableOrder", &S::lookupTableOrder,
             "above 0: number of words stacked in the input, each of which the first layer embeds with the same matrix"),
         Opt("maOrder", &S::maOrder, "LBLM: number of past words"),
-        Opt("vocabSize", &S::vocabSize, "networks with word classes: vocabulary size, equal to the size of the output layer"),
+        Opt("vocabSize", &S::vocabSize,
+            "networks with word classes: vocabulary size, equal to the size of the output layer"),
         Opt("nbrClass", &S::nbrClass, "networks with word classes: number of classes"),
         Opt("noise_number", &S::noise_number, "NCELSTM: number of noise words for each word"),
         Opt("directConnect", &S::directConnect, "NCELSTM: layers connected directly to the last hidden layer"),

@@ -64,8 +64,8 @@ SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block);
 // Warnings, with places, about options without effect: numbers in recurrentLayer that make no layer recurrent.
 std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const ConfigParameters& block);
 
-// Returns the validated network with random start values. encoderOutput: the node of another network from which a decoder
-// takes values.
+// Returns the validated network with random start values. encoderOutput: the node of another network from which a
+// decoder takes values.
 std::unique_ptr<ComputationNetwork> BuildSimpleNetwork(const SimpleNetworkOptions& options, DataType dataType,
                                                        std::shared_ptr<Device> device,
                                                        const ComputationNode* encoderOutput = nullptr);

@@ -1,4 +1,4 @@
-// What the program asks a reader's plugin before it makes the reader.
+// Questions to a reader's plugin before the reader is created.
 #include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Log.h"

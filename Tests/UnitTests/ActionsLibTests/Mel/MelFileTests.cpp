@@ -40,7 +40,8 @@ TEST_F(MelFileTests, FilesThatAScriptWroteAreNotLostToIt)
     // Later states of a model, and later dumps, may take the place of earlier ones.
     EXPECT_EQ(ErrorOf("SaveModel(m1, out.dnn)\nSaveModel(m1, out.dnn)\nDump(m1, d.txt)\nDump(m1, d.txt)"), "no error");
     // Checking finds it, too.
-    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nSaveModel(m1, new.dnn)\nDump(m1, new.dnn)", MelEditor::Mode::Check), Error);
+    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nSaveModel(m1, new.dnn)\nDump(m1, new.dnn)", MelEditor::Mode::Check),
+                 Error);
 }
 
 // A file that another model was loaded from: what is still used must not be lost, what is not is told of.

@@ -59,17 +59,6 @@ std::vector<const ConfigParameters*> PartsOfReader(const ConfigParameters& reade
     return parts;
 }
 
-namespace
-{
-
-// The values that name files which the reader certainly opens, as far as its plugin finds no mistake in the block; and
-// that mistake.
-struct InputFiles
-{
-    std::vector<ConfigValue> files;
-    std::optional<Error> mistake;
-};
-
 InputFiles InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& log)
 {
     InputFiles inputs;
@@ -85,6 +74,9 @@ InputFiles InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& lo
     }
     return inputs;
 }
+
+namespace
+{
 
 std::string_view KeyOf(std::string_view keyPath)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ActionsLib/Action.h"
+#include "Common/Error.h"
 #include "Common/ReaderInterface.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cntk
 {
@@ -47,6 +49,15 @@ bool CanBeChecked(const ConfigParameters& block, const ProgramContext& program);
 
 // The files that the source finds in lists; valid as long as the source.
 ListedFiles ListedFilesOf(const MinibatchSource& source);
+
+// The values that name files which the reader certainly opens, up to the first mistake that its plugin finds in the
+// block.
+struct InputFiles
+{
+    std::vector<ConfigValue> files;
+    std::optional<Error> mistake;
+};
+InputFiles InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& log);
 
 // Fails (Data) if a reader of the command will open a file that neither exists nor is written by an earlier command,
 // and (Config) for other mistakes in its block. The reader's plugin names the files.

@@ -348,7 +348,7 @@ class BookTest(EndToEndTest):
         log = self.read("Demo_Simple_Demo_Simple_Demo_Output.log")
         self.assertIn("Finished Epoch[ 2 of 2]", log)
         self.assertEqual(len(self.read("SimpleOutput.ScaledLogLikelihood").splitlines()), 100)
-        # The book prints this config without command= and without some brackets.
+        # The printed text has no command= and lacks brackets.
         run = self.cntk("configFile=Simple.config", status=3)
         self.assertIn("blocks in the config: Simple_Demo, Simple_Demo_Output", run.stderr)
         self.write("Printed.config", DEMO.replace("    ]\n    labels", "    labels"))

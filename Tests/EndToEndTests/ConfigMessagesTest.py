@@ -582,9 +582,9 @@ class ConfigMessagesTest(MessagesTestCase):
         for name, words in (("beamsearch", "testEncoderDecoder searches"), ("testUnroll", "action=test evaluates"),
                             ("devtest", "action=gradientCheck")):
             self.write("exp.cntk", CONFIG.replace("action=train", "action=" + name, 1))
-            self.assertRegex(self.error(), "^exp.cntk:4:10: error: action '%s' of command 'Train' is not there: .*%s"
+            self.assertRegex(self.error(), "^exp.cntk:4:10: error: action '%s' of command 'Train' is not supported: .*%s"
                              % (name, words))
-            self.assertIn("no help: action '%s' is not there: " % name, self.cntk("--help", name, status=2).stderr)
+            self.assertIn("no help: action '%s' is not supported: " % name, self.cntk("--help", name, status=2).stderr)
 
     def test_what_needs_log_likelihoods(self):
         for key in "trainingCriterion", "evalCriterion":
@@ -607,8 +607,8 @@ class ConfigMessagesTest(MessagesTestCase):
                             ("ExperimentalNetworkBuilder", "(new ComputationNetwork [ z = 1 ])"),
                             ("createNetwork", "{ Sequential (x) }")):
             self.edit(simple, "%s=%s" % (name, value))
-            self.assertIn("error: the network of command 'Train' is given by %s, in BrainScript, which is not there; write "
-                          "it in NDL, NDLNetworkBuilder=[networkDescription=...], or take SimpleNetworkBuilder=" % name,
+            self.assertIn("error: the network of command 'Train' is given by %s, in BrainScript, which is not supported; write "
+                          "it in NDL, NDLNetworkBuilder=[networkDescription=...], or use SimpleNetworkBuilder=" % name,
                           self.error())
 
     def test_later_command_is_read_before_the_first_runs(self):

@@ -186,7 +186,7 @@ class FileClashTest(EndToEndTest):
         self.write("extra.mel", "m=LoadModel(m.dnn)\nSaveModel(x.dnn)\n")
         self.refuses("Edit", "doneFile would overwrite 'extra.mel', which is Edit:editPath as well",
                      "doneFile=extra.mel", "Edit=[editPath=edit.mel+extra.mel]")
-        self.refuses("Train", "doneFile would overwrite 'new.dnn', which is the model of command 'Train' as well",
+        self.refuses("Train", "doneFile would overwrite 'new.dnn', which is an output of command 'Train' as well",
                      "modelPath=new.dnn", "doneFile=new.dnn")
         run = self.run_command("Svd", "stderr=b", "doneFile=b_Svd.log", status=3)
         self.assertIn("doneFile would overwrite 'b_Svd.log', which is the log as well", run.stderr)

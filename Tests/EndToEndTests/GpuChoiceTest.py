@@ -96,7 +96,7 @@ class GpuChoiceTest(EmulatedGpuTest):
         run = self.run_on("name=A;name=B", "command=Train:Test", "Train=[deviceId=1]", "Test=[action=test; deviceId=0]",
                           environment=self.emulate(), status=3)
         self.assertRegex(run.stderr, "command 'Test' asks for deviceId=0, but another command of this run computes on GPU 1; "
-                                     "one run uses one GPU, beside the CPU")
+                                     "one run uses one GPU, besides the CPU")
 
     def test_auto_leaves_a_gpu_that_is_wrong(self):
         environment = self.emulate()

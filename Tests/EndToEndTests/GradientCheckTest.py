@@ -43,7 +43,7 @@ class GradientCheckTest(TwoClassesTest):
         log = self.run_command("Gradients").stderr
         self.assertIn("Checking gradients of model model/m.dnn\n", log)
         self.assertRegex(log, r"WARNING: \S+: '\S*model/m.dnn' exists, so it is checked, not the network of "
-                              r"SimpleNetworkBuilder; for that, name another modelPath\n")
+                              r"SimpleNetworkBuilder; to check that network, give another modelPath\n")
         self.assertRegex(log, lines)
         self.run_command("Gradients:Train", "makeMode=false", "Gradients=[modelPath=none.dnn]")
         self.assertEqual((self.folder / "model/m.dnn").read_bytes(), model)

@@ -307,7 +307,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
             if "in front of" in last:
                 break  # not within the second command: this process may have been late
         self.assertEqual(process.returncode, STOPPED, last)
-        self.assertRegex(last, r"^stopped as asked in front of command 'Second'; to go on, run it again with "
+        self.assertRegex(last, r"^stopped as asked before command 'Second'; to resume, run it again with "
                                r"command=Second:Third$")
         self.cntk("configFile=three.cntk", *arguments[1:], "command=Second:Third")
         self.assertEqual(self.files(folder), sorted(name + suffix for name in ("First", "Second", "Third")

@@ -123,11 +123,11 @@ class LanguageTest(EndToEndTest):
         log = self.cntk("configFile=exp.cntk").stderr
         self.assertIn("All output files up to date.", log)
         self.assertNotIn("WARNING", log)
-        # A warning names parameters that contradict the existing file.
+        # A vocabulary that contradicts the parameters gives a warning.
         for argument, sign in (("vocabSize=2", "3 words, but vocabSize is 2"), ("nbrClass=1", "2 classes, but nbrClass is 1"),
                                ("nbrClass=0", "2 classes, but nbrClass is 0")):
-            self.assertIn("WARNING: 'out/vocab.txt' has %s: it was made with other parameters; makeMode=false makes it "
-                          "anew\n" % sign, self.cntk("configFile=exp.cntk", "wc=[%s]" % argument).stderr)
+            self.assertIn("WARNING: 'out/vocab.txt' has %s: it was written with other parameters; makeMode=false writes it "
+                          "again\n" % sign, self.cntk("configFile=exp.cntk", "wc=[%s]" % argument).stderr)
         self.assertNotIn("All output files up to date.", self.cntk("configFile=exp.cntk", "makeMode=false").stderr)
         os.remove(self.folder / "out/words.txt")
         self.assertNotIn("All output files up to date.", self.cntk("configFile=exp.cntk").stderr)
@@ -207,7 +207,7 @@ class LanguageTest(EndToEndTest):
         self.assertNotIn("unknown key 'unittest'", run.stderr)
         run = self.cntk("configFile=exp.cntk", "command=Write", "outputNodeNames=c",
                         "Write=[writer=[unittest=true]]", status=3)
-        self.assertIn("the LUSequenceWriter wants node 'y', which the command does not write; it writes labels, "
+        self.assertIn("the LUSequenceWriter needs node 'y', which the command does not write; it writes labels, "
                       "features;", run.stderr)
 
     def test_sparse_inputs_are_written_as_dense_ones(self):

@@ -80,7 +80,7 @@ class SharedBlocksTest(EndToEndTest):
                    "Write=[ action=write; modelPath=first.dnn; file=a.txt; outputPath=out ]\n")
         run = self.cntk("configFile=exp.cntk", "--check", "Test=[modelPath=first.dnn; file=out.HLast]",
                         "strictConfig=false")
-        self.assertIn("'out.HLast' is not there before command 'Write' has run", run.stderr)
+        self.assertIn("'out.HLast' does not exist before command 'Write' has run", run.stderr)
 
     def test_messages_name_the_command_and_the_place(self):
         self.write("exp.cntk", SHARED.replace("maxEpochs=3; ", ""))

@@ -1,7 +1,7 @@
 // Statements, models and files. Commands on nodes: MelNodeCommands.cpp.
 #include "ActionsLib/Mel/MelEditor.h"
 
-#include "ActionsLib/Commands/CommandModels.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/Mel/MelParser.h"
 #include "ActionsLib/Mel/MelUse.h"
 #include "ActionsLib/Mel/MelValues.h"
@@ -140,28 +140,12 @@ MelScript PrepareMel(ScriptText text)
     return script;
 }
 
-std::vector<std::string> MelModelFiles(const MelScript& script, size_t first)
-{
-    std::vector<std::string> files;
-    for (size_t i = first; i < script.statements.size(); ++i)
-    {
-        const MelStatement& statement = script.statements[i];
-        if (statement.kind != MelStatement::Kind::Command)
-            continue;
-        const MelCommandInfo& info = RequireMelCommand(statement);
-        if (info.command == MelCommand::SaveModel || info.command == MelCommand::SaveDefaultModel)
-            files.push_back(ResolveOutputPath(PositionalArguments(statement).back()->text));
-    }
-    return files;
-}
-
-MelEditor::MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log,
-                     PlannedModels* planned)
-    : m_log(log), m_planned(planned), m_models(dataType, std::move(device), context, log)
+MelEditor::MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log, Mode mode)
+    : m_log(log), m_mode(mode), m_models(dataType, std::move(device), context, log)
 {
 }
 
-bool MelEditor::Run(const MelScript& script)
+void MelEditor::Run(const MelScript& script)
 {
     for (const MelSection& section : script.macroSections)
         m_models.DefineMacros(MacrosOf(ParseNdl(script.text, section.begin, section.end)));
@@ -172,11 +156,7 @@ bool MelEditor::Run(const MelScript& script)
         m_next = i + 1;
         try
         {
-            if (!Execute(script, statement))
-            {
-                PassOver(script, i + 1);
-                return false;
-            }
+            Execute(script, statement);
         }
         catch (const Error& error)
         {
@@ -186,29 +166,22 @@ bool MelEditor::Run(const MelScript& script)
         }
     }
     FinishNdl();
-    return true;
 }
 
-bool MelEditor::Execute(const MelScript& script, const MelStatement& statement)
+void MelEditor::Execute(const MelScript& script, const MelStatement& statement)
 {
     switch (statement.kind)
     {
     case MelStatement::Kind::Ndl:
         m_models.Default(statement.where, statement.name)
             .ndl->Run(ParseNdl(script.text, statement.begin, statement.end));
-        return true;
+        break;
     case MelStatement::Kind::Snippet:
         RunSnippet(statement.model, ParseNdl(script.text, statement.begin, statement.end));
-        return true;
+        break;
     default:
-        return ExecuteCommand(statement);
+        ExecuteCommand(statement);
     }
-}
-
-void MelEditor::PassOver(const MelScript& script, size_t first)
-{
-    for (const std::string& file : MelModelFiles(script, first))
-        m_planned->SaveUnknown(file);
 }
 
 // In-line NDL is connected when a command needs it.
@@ -230,7 +203,7 @@ void MelEditor::RunSnippet(const std::string& name, const NdlScript& script)
     model.ndl->Finish();
 }
 
-bool MelEditor::ExecuteCommand(const MelStatement& statement)
+void MelEditor::ExecuteCommand(const MelStatement& statement)
 {
     const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
     const std::string ownName = statement.model.empty() ? c_defaultModelName : statement.model;
@@ -239,20 +212,22 @@ bool MelEditor::ExecuteCommand(const MelStatement& statement)
     {
     case MelCommand::CreateModel:
         m_models.Add(ownName, m_models.MakeNetwork());
-        return true;
+        break;
     case MelCommand::CreateModelWithName:
         m_models.Add(arguments[0]->text, m_models.MakeNetwork());
-        return true;
+        break;
     case MelCommand::LoadModel:
-        return LoadFile(ownName, *arguments[0], statement);
+        LoadFile(ownName, *arguments[0], statement);
+        break;
     case MelCommand::LoadModelWithName:
-        return LoadFile(arguments[0]->text, *arguments[1], statement);
+        LoadFile(arguments[0]->text, *arguments[1], statement);
+        break;
     case MelCommand::LoadNdlSnippet:
         LoadSnippet(statement);
-        return true;
+        break;
     case MelCommand::SetDefaultModel:
         m_models.SetDefault(m_models.Require(*arguments[0]));
-        return true;
+        break;
     case MelCommand::UnloadModel:
         for (const MelArgument* argument : arguments)
         {
@@ -261,11 +236,11 @@ bool MelEditor::ExecuteCommand(const MelStatement& statement)
             else
                 m_log.Print("WARNING: model %s does not exist.\n", argument->text.c_str());
         }
-        return true;
+        break;
     default:
         FinishNdl();
         ExecuteOnNodes(command, arguments, statement);
-        return true;
+        break;
     }
 }
 
@@ -324,20 +299,13 @@ void MelEditor::ExecuteOnNodes(MelCommand command, const std::vector<const MelAr
     }
 }
 
-bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement)
+void MelEditor::LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement)
 {
     RequireModelFormat(statement);
-    const PlannedModel* const planned = IsCheck() ? m_planned->Find(file.text) : nullptr;
-    if (planned != nullptr && !planned->IsKnown())
-    {
-        m_log.Print("%s: %s; nothing behind it in the script is checked.\n", file.where.Location().c_str(),
-                    planned->WhyUnknown(file.text).c_str());
-        return false;
-    }
     m_loaded.push_back({"the model of " + file.where.Location(), ResolveInputPath(file.text)});
     try
     {
-        MelModel& model = m_models.Add(name, m_models.LoadNetwork(file.text, planned));
+        MelModel& model = m_models.Add(name, m_models.LoadNetwork(file.text));
         model.files.push_back({MelModelFile::Kind::Loaded, ResolveInputPath(file.text), file.where});
     }
     catch (const Error& error)
@@ -346,7 +314,6 @@ bool MelEditor::LoadFile(const std::string& name, const MelArgument& file, const
             throw;
         throw error.At(file.where);
     }
-    return true;
 }
 
 void MelEditor::LoadSnippet(const MelStatement& statement)
@@ -458,10 +425,8 @@ void MelEditor::SaveTo(MelModel& model, const MelArgument& file, const MelStatem
         RequireNotRead({"the model", path}, *other, file.where);
     TakeFile(model, path, file);
     m_saved.push_back({"the model saved at " + file.where.Location(), path});
-    if (IsCheck())
-        m_planned->Save(path, *model.network);
-    else
-        SaveMadeModel(*model.network, path, m_log);
+    if (!IsCheck())
+        SaveIfChanged(*model.network, path, m_log);
 }
 
 void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStatement& statement)
@@ -472,9 +437,7 @@ void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStat
     for (const std::vector<NamedFile>* other : {&m_texts, &m_loaded, &m_saved})
         RequireNotRead({"the dump", path}, *other, file.where);
     m_dumped.push_back({"the dump of " + file.where.Location(), path});
-    if (IsCheck())
-        m_planned->SaveUnknown(path);
-    else
+    if (!IsCheck())
         DumpNodes(nodes, {.printValues = printValues, .printMetadata = true}, path);
 }
 

@@ -1,7 +1,6 @@
 // Executes scripts of the model editing language (book 4.2).
 #pragma once
 
-#include "ActionsLib/Commands/PlannedModels.h"
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Mel/MelModels.h"
 #include "ActionsLib/Mel/NodeCopy.h"
@@ -22,37 +21,35 @@ inline MelScript PrepareMel(std::shared_ptr<const SourceText> text)
 {
     return PrepareMel(ScriptText(std::move(text)));
 }
-// The files that the script's commands, from the statement `first` on, write models to.
-std::vector<std::string> MelModelFiles(const MelScript& script, size_t first = 0);
 
 class MelEditor
 {
 public:
-    // planned: given for a check, which does everything but writing: models come from there and go there.
-    MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log,
-              PlannedModels* planned = nullptr);
+    // Check executes scripts without writing files.
+    enum class Mode
+    {
+        Run,
+        Check
+    };
+    MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log, Mode mode = Mode::Run);
 
     // For in-line NDL and snippets of all models.
     void DefineMacros(const NdlScript& macros) { m_models.DefineMacros(macros); }
     // A file of the command that no statement may overwrite.
     void Protect(NamedFile file) { m_texts.push_back(std::move(file)); }
-    // False, with a line in the log, when a check comes to a model that only the run will show.
-    bool Run(const MelScript& script);
-    // Of a check: what the statements from `first` on would write is not known.
-    void PassOver(const MelScript& script, size_t first);
+    void Run(const MelScript& script);
 
     MelModels& Models() { return m_models; } // for tests
 
 private:
-    bool IsCheck() const { return m_planned != nullptr; }
-    // False where Run is to end.
-    bool Execute(const MelScript& script, const MelStatement& statement);
-    bool ExecuteCommand(const MelStatement& statement);
+    bool IsCheck() const { return m_mode == Mode::Check; }
+    void Execute(const MelScript& script, const MelStatement& statement);
+    void ExecuteCommand(const MelStatement& statement);
     void ExecuteOnNodes(MelCommand command, const std::vector<const MelArgument*>& arguments,
                         const MelStatement& statement);
     void FinishNdl();
     void RunSnippet(const std::string& name, const NdlScript& script);
-    bool LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement);
+    void LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement);
     void LoadSnippet(const MelStatement& statement);
     void RequireValid(const MelModel& model, const MelArgument& file, const MelStatement& statement);
     void TakeFile(MelModel& model, const std::string& path, const MelArgument& file);
@@ -73,7 +70,7 @@ private:
     std::vector<NodeCopyPair> Pair(const MelPattern& from, const MelPattern& to) const;
 
     Log& m_log;
-    PlannedModels* m_planned; // null: runs
+    Mode m_mode;
     MelModels m_models;
     const MelScript* m_script = nullptr; // that is executed,
     size_t m_next = 0;                   // and its statement behind the one that is

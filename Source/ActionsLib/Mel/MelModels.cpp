@@ -1,7 +1,6 @@
 // Models by name; names and wildcards.
 #include "ActionsLib/Mel/MelModels.h"
 
-#include "ActionsLib/Commands/PlannedModels.h"
 #include "ActionsLib/Mel/MelUse.h"
 #include "ActionsLib/Mel/MelValues.h"
 #include "Common/Error.h"
@@ -33,9 +32,9 @@ std::unique_ptr<ComputationNetwork> MelModels::MakeNetwork() const
     return std::make_unique<ComputationNetwork>(m_dataType, m_device);
 }
 
-std::unique_ptr<ComputationNetwork> MelModels::LoadNetwork(const std::string& path, const PlannedModel* planned) const
+std::unique_ptr<ComputationNetwork> MelModels::LoadNetwork(const std::string& path) const
 {
-    return planned != nullptr ? planned->Load(path, m_dataType, m_device) : LoadModel(path, m_dataType, m_device);
+    return LoadModel(path, m_dataType, m_device);
 }
 
 void MelModels::FinishNdl()

@@ -17,7 +17,6 @@ namespace cntk
 std::string JoinSome(const std::vector<std::string>& parts);
 
 class Log;
-struct PlannedModel;
 
 struct MelModelFile
 {
@@ -61,8 +60,7 @@ public:
     // Takes the place of a model of the same name, with a warning. The first model is the default one.
     MelModel& Add(const std::string& name, std::unique_ptr<ComputationNetwork> network);
     std::unique_ptr<ComputationNetwork> MakeNetwork() const;
-    // planned: what will be in the file; null: what is there.
-    std::unique_ptr<ComputationNetwork> LoadNetwork(const std::string& path, const PlannedModel* planned) const;
+    std::unique_ptr<ComputationNetwork> LoadNetwork(const std::string& path) const;
     // Connects what in-line NDL has made so far.
     void FinishNdl();
     void Remove(const MelModel& model);

@@ -297,8 +297,6 @@ void MelEditor::Revise(const MelStatement& statement)
                         node->Name().c_str(), node->TypeName().c_str());
             continue;
         }
-        if (IsCheck() && m_planned->Find(file.text) != nullptr) // the run makes it
-            continue;
         m_log.Print("Revise node %s using parameter file %s\n", node->Name().c_str(), file.text.c_str());
         parameter->InitFromFile(ResolveInputPath(file.text));
     }

@@ -1,7 +1,7 @@
 // Help knows every name that configs, networks and scripts may use.
 #include "ActionsLib/Action.h"
-#include "ActionsLib/Help/FunctionHelp.h"
 #include "ActionsLib/Help/Help.h"
+#include "ActionsLib/Help/HelpEntry.h"
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
@@ -40,7 +40,7 @@ TEST(HelpTest, EveryFunctionHasItsOwnText)
     }
 }
 
-// What a node computes, in shapes that its tests have.
+// The help on a node type shows shapes of its tests.
 TEST(HelpTest, TypesShowShapes)
 {
     for (const NodeType& type : NodeRegistry::Standard().Types())

@@ -40,8 +40,8 @@ TEST_F(MelFileTests, FilesThatAScriptWroteAreNotLostToIt)
     // Later states of a model, and later dumps, may take the place of earlier ones.
     EXPECT_EQ(ErrorOf("SaveModel(m1, out.dnn)\nSaveModel(m1, out.dnn)\nDump(m1, d.txt)\nDump(m1, d.txt)"), "no error");
     // Checking finds it, too.
-    PlannedModels planned;
-    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nSaveModel(m1, new.dnn)\nDump(m1, new.dnn)", &planned), Error);
+    EXPECT_THROW(Run("m1=LoadModel(base.dnn)\nSaveModel(m1, new.dnn)\nDump(m1, new.dnn)", MelEditor::Mode::Check),
+                 Error);
 }
 
 // A file that another model was loaded from: what is still used must not be lost, what is not is told of.
@@ -93,8 +93,7 @@ TEST_F(MelFileTests, TheFileThatAnotherModelWasSavedTo)
                 HasSubstr("WARNING: edit.mel:4:15: model 'm2' replaces 'c.dnn', the file that model 'm1' was "
                           "saved to (edit.mel:3:15)\n"));
     // A check says the same.
-    PlannedModels planned;
-    Run("m1=LoadModel(base.dnn)\nm2=LoadModel(other.dnn)\nSaveModel(m2, base.dnn)", &planned);
+    Run("m1=LoadModel(base.dnn)\nm2=LoadModel(other.dnn)\nSaveModel(m2, base.dnn)", MelEditor::Mode::Check);
     EXPECT_THAT(LogText(), HasSubstr("WARNING: edit.mel:3:15: model 'm2' replaces 'base.dnn', the file that model 'm1' "
                                      "was loaded from (edit.mel:1:14)\n"));
 }

@@ -1,5 +1,5 @@
 // What is said of a script whose statements are right and whose network is not: full texts.
-#include "ActionsLib/Commands/ErrorPlaces.h"
+#include "ActionsLib/JobParts/ErrorPlaces.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLibTests/Ndl/NdlText.h"
 #include "Common/Error.h"

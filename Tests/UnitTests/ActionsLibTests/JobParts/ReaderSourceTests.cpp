@@ -1,5 +1,5 @@
-// What the program asks a reader's plugin before it makes the reader.
-#include "ActionsLib/Commands/ReaderSource.h"
+// Questions to a reader's plugin before the reader is created.
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Log.h"
 
@@ -21,7 +21,7 @@ std::vector<std::string> FilesOf(const std::string& plugin, const std::string& t
         ConfigParameters::Parse("More=[reader=[readerType=" + folder + '/' + plugin + "; " + text + "]; notes=n.txt]");
     Log log;
     std::vector<std::string> files;
-    for (const ConfigValue& file : InputFilesOf(config->RequireBlock("More").RequireBlock("reader"), false, log))
+    for (const ConfigValue& file : InputFilesOf(config->RequireBlock("More").RequireBlock("reader"), false, log).files)
         files.push_back(file.KeyPath() + '=' + file.Text());
     return files;
 }

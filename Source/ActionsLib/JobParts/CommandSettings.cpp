@@ -1,6 +1,6 @@
-#include "ActionsLib/Commands/CommandKeys.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
 
-#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"
@@ -9,6 +9,7 @@
 #include "SGD/Minibatches/LabelMixer.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace cntk
 {
@@ -24,14 +25,13 @@ const ConfigParameters* FindSgdBlock(const CommandContext& command)
     return nullptr;
 }
 
-// The block from which a key of the command is looked up: its own, or that of SGD for what only stands there.
+// The block from which a key is looked up: the command's own, or SGD for a key that stands only there.
 const ConfigParameters& BlockWith(const CommandContext& command, std::string_view key)
 {
     const ConfigParameters* const sgd = FindSgdBlock(command);
     return sgd != nullptr && !command.block.Exists(key) && sgd->Exists(key) ? *sgd : command.block;
 }
 
-// It is SGD that saves the model: what its own block says is nearest.
 const ConfigParameters& BlockWithTrainedModel(const CommandContext& command)
 {
     const ConfigParameters* const sgd = FindSgdBlock(command);
@@ -74,6 +74,13 @@ std::string RequireTrainedModelPath(const CommandContext& command)
     return path;
 }
 
+void RequireModel(const CommandContext& command, const std::string& path, std::string_view key)
+{
+    if (!command.program.outputs.WillExist(path))
+        FailAt(PlaceOf(command, key), ErrorKind::Model, "model file '", path,
+               "' does not exist, and no earlier command writes it", NearFilesHint(path));
+}
+
 const ConfigParameters& RequireSgdBlock(const CommandContext& command)
 {
     if (const ConfigParameters* const sgd = FindSgdBlock(command))
@@ -88,14 +95,14 @@ const ConfigParameters& RequireSgdBlock(const CommandContext& command)
 namespace
 {
 
-// The learner only counts in pieces of sequences; the reader cuts them.
-void WarnOfWholeSequences(const CommandContext& command, const ConfigParameters& sgd)
+// truncated=true makes the learner count pieces of sequences; the reader has to cut the sequences.
+void WarnAboutWholeSequences(const CommandContext& command, const ConfigParameters& sgd)
 {
     const ConfigParameters* const reader = command.block.FindBlock("reader");
     const auto description = reader == nullptr ? std::nullopt : DescriptionOfReader(*reader);
     if (!description)
         return;
-    // What the block says, or the plugin has; nothing: the plugin has no such parameter.
+    // The block's value, else the plugin's default; nothing if the plugin has no such parameter.
     const auto valueOf = [&](std::string_view name) -> std::optional<bool>
     {
         for (const PluginOption& option : description->options)
@@ -104,7 +111,7 @@ void WarnOfWholeSequences(const CommandContext& command, const ConfigParameters&
         return std::nullopt;
     };
     const bool hasOnlySamples = valueOf("frameMode").value_or(false) || valueOf("skipSequenceIds").value_or(false);
-    if (valueOf("truncated") == false && !hasOnlySamples) // not one that always cuts sequences, or has none
+    if (valueOf("truncated") == false && !hasOnlySamples)
         command.program.log.Warn(Concat(sgd.WhereOf("truncated").Location(),
                                         ": truncated=true of the training, but the ", ReaderTypeOf(*reader), " at ",
                                         reader->Where().Location(),
@@ -121,7 +128,7 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
     const ConfigParameters* const autoAdjust = sgd.FindBlock("AutoAdjust");
     const ConfigParameters& given = autoAdjust != nullptr ? *autoAdjust : sgd;
     std::vector<OptionProblem> ignored = FindIgnored(options);
-    // Directly in SGD they are the book's (7.2), without a mode.
+    // Keys directly in SGD follow the book (7.2), which has no mode.
     if (autoAdjust != nullptr)
         for (OptionProblem& unread : FindUnread(options, *autoAdjust))
             ignored.push_back(std::move(unread));
@@ -134,7 +141,7 @@ SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters&
                 ": ParallelTrain has no effect without parallelTrain=true and several processes (mpiexec -n 4 cntk "
                 "parallelTrain=true ...)");
     if (options.truncated)
-        WarnOfWholeSequences(command, sgd);
+        WarnAboutWholeSequences(command, sgd);
     return options;
 }
 
@@ -178,6 +185,94 @@ uint64_t TrainingSeedOf(const CommandContext& command)
 {
     const auto value = command.block.Find("trainingSeed");
     return value ? value->AsSize() : 0;
+}
+
+namespace
+{
+
+std::string DeviceIdOf(const ConfigParameters& command)
+{
+    const auto value = command.Find("deviceId");
+    return ToLower(value ? value->Text() : "auto");
+}
+
+std::shared_ptr<Device> FindGpu(const ProgramContext& program)
+{
+    for (const std::shared_ptr<Device>& device : program.devices)
+        if (device->Id() != c_cpuDevice)
+            return device;
+    return nullptr;
+}
+
+std::shared_ptr<Device> FindDevice(const ProgramContext& program, std::string_view id)
+{
+    if (id == "auto")
+        return program.anyDevice ? program.anyDevice : FindGpu(program);
+    const std::optional<long long> number = id == "cpu" ? c_cpuDevice : ParseInteger(id);
+    for (const std::shared_ptr<Device>& device : program.devices)
+        if (device->Id() == number)
+            return device;
+    return nullptr;
+}
+
+std::shared_ptr<Device> Make(const CommandContext& command, const std::string& id)
+{
+    ProgramContext& program = command.program;
+    CpuOptions options = program.cpu;
+    if (TraceLevelOf(command) > 1)
+        options.trace = [&log = program.log](const std::string& text) { log.Write(text + "\n"); };
+    try
+    {
+        return MakeDevice(id, options, program.gpu);
+    }
+    catch (const Error& error)
+    {
+        const auto value = command.block.Find("deviceId");
+        throw error.At(value ? value->Where() : SourcePos{});
+    }
+}
+
+} // namespace
+
+void RegisterDevice(const CommandContext& command)
+{
+    if (DeviceIdOf(command.block) == "auto")
+        command.program.takeAnyDevice.push_back(command.name);
+    else
+        DeviceOf(command);
+}
+
+std::shared_ptr<Device> FindDeviceOf(const ProgramContext& program, const ConfigParameters& command)
+{
+    return FindDevice(program, DeviceIdOf(command));
+}
+
+std::shared_ptr<Device> DeviceOf(const CommandContext& command)
+{
+    ProgramContext& program = command.program;
+    const std::string id = DeviceIdOf(command.block);
+    if (std::shared_ptr<Device> device = FindDevice(program, id))
+        return device;
+    const std::shared_ptr<Device> gpu = FindGpu(program);
+    if (gpu != nullptr && ParseInteger(id) && *ParseInteger(id) >= 0)
+        FailAt(command.block.WhereOf("deviceId"), ErrorKind::Config, "command '", command.name,
+               "' asks for deviceId=", id, ", but another command of this run computes on GPU ", gpu->Id(),
+               "; one run uses one GPU, besides the CPU");
+    std::shared_ptr<Device> device = Make(command, id);
+    // "auto" may end at the CPU, which another command may have named.
+    const std::shared_ptr<Device> same = FindDevice(program, std::to_string(device->Id()));
+    if (same == nullptr)
+        program.devices.push_back(device);
+    else
+        device = same;
+    if (id == "auto")
+        program.anyDevice = device;
+    return device;
+}
+
+std::string DeviceWords(const Device& device)
+{
+    return device.Id() == c_cpuDevice ? "CPU" : "GPU " + std::to_string(device.Id());
 }
 
 } // namespace cntk

@@ -4,7 +4,6 @@
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/CommandModels.h"
 #include "ActionsLib/Commands/LookAhead.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

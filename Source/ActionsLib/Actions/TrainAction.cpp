@@ -13,7 +13,6 @@
 #include "ActionsLib/Commands/SourceCheck.h"
 #include "ActionsLib/Commands/TracedTraining.h"
 #include "ActionsLib/Commands/TrainingPlan.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

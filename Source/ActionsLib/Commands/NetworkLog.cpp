@@ -1,6 +1,6 @@
 #include "ActionsLib/Commands/NetworkLog.h"
 
-#include "Common/Message.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/Loops/RecurrentLoops.h"
 #include "ComputationNetwork/NetworkReport.h"
 

@@ -5,6 +5,7 @@
 #include "ActionsLib/Commands/CommandKeys.h"
 #include "ActionsLib/Commands/ScriptFiles.h"
 #include "Common/AllowedCores.h"
+#include "Common/CompositeReader.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"

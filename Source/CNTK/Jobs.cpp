@@ -5,7 +5,6 @@
 #include "ActionsLib/JobParts/ReaderSource.h"
 #include "ActionsLib/KnownBlocks.h"
 #include "Common/Config/UnusedKeys.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Interruption.h"

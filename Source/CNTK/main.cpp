@@ -11,7 +11,6 @@
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Config/PrintConfig.h"
 #include "Common/Config/UnusedKeys.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

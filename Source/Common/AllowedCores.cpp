@@ -1,4 +1,4 @@
-// Affinity and quotas. What cannot be read sets no limit: a system without control groups is nothing to fail on.
+// Affinity and quotas. A file that cannot be read sets no limit, because a system may have no control groups.
 #include "Common/AllowedCores.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace
 
 constexpr double c_noLimit = std::numeric_limits<double>::infinity();
 
-// "50000 100000": microseconds of each period; "max 100000", or no such file: no limit.
+// Version 2: "50000 100000" is quota and period in microseconds. "max 100000" or a missing file is no limit.
 double ShareOf(const std::string& file)
 {
     std::ifstream in(file);
@@ -26,7 +26,7 @@ double ShareOf(const std::string& file)
     return in >> quota >> period && quota > 0 && period > 0 ? quota / period : c_noLimit;
 }
 
-// The older form: two files, a quota of -1 for none.
+// Version 1: quota and period in two files. A quota of -1 is no limit.
 double ShareOf(const std::string& quotaFile, const std::string& periodFile)
 {
     std::ifstream quotaIn(quotaFile);
@@ -45,8 +45,8 @@ bool HasCpu(const std::string& controllers)
     return false;
 }
 
-// The least of a group and all that enclose it, up to the root: in a container the path may be the host's, and only
-// the root is there.
+// Returns the smallest share of a group and its enclosing groups. In a container the path may be that of the host,
+// where only the root of the groups exists.
 template <class ShareOfFolder>
 double LeastUpwards(std::string path, ShareOfFolder&& shareOf)
 {
@@ -70,7 +70,7 @@ int CoresOfQuota(const std::string& membership, const std::string& root)
     std::istringstream lines(membership);
     for (std::string line; std::getline(lines, line);)
     {
-        // "4:cpu,cpuacct:/path", or "0::/path" for all controllers of the newer form.
+        // "4:cpu,cpuacct:/path" in version 1, "0::/path" for all controllers in version 2.
         const size_t first = line.find(':');
         const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
         if (second == std::string::npos)

@@ -1,4 +1,4 @@
-// How many cores this process may use: those it may run on, and no more than its control groups give it time for.
+// Number of cores that this process may use, by its CPU affinity and the CPU quota of its control groups.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace cntk
 
 int AllowedCores(); // at least 1
 
-// Cores' worth of time that control groups allow, rounded up; 0: no limit. membership: what /proc/self/cgroup says;
-// root: where the groups lie (/sys/fs/cgroup). Both versions of control groups, the enclosing groups included.
+// CPU quota of the control groups in cores, rounded up; 0: no limit. membership: the text of /proc/self/cgroup. root:
+// the folder of the groups (/sys/fs/cgroup). Supports both versions of control groups and includes enclosing groups.
 int CoresOfQuota(const std::string& membership, const std::string& root);
 
 } // namespace cntk

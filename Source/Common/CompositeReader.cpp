@@ -1,19 +1,22 @@
-// Readers side by side: their minibatches are put together without copying, and must fit.
+// Parts of a composite reader: their minibatches are joined without copying, and must have the same samples.
 #include "Common/CompositeReader.h"
 
-#include "Common/Counted.h"
+#include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
+#include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace cntk
 {
+
 namespace
 {
 
-// Utterances of several kinds of features lie in a folder for each.
+// Returns the file name of a path: utterances of several kinds of features lie in one folder per kind.
 std::string_view LastComponent(std::string_view name)
 {
     return name.substr(name.rfind('/') + 1);
@@ -109,7 +112,7 @@ bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
             HostMinibatch<ElemType>& own = m_minibatches[i];
             own.streams.resize(count);
             for (size_t j = 0; j < count; ++j)
-                std::swap(own.streams[j], minibatch.streams[stream + j]); // the caller's buffers are used again
+                std::swap(own.streams[j], minibatch.streams[stream + j]); // reuses the caller's buffers
             const bool more = m_parts[i].reader->GetMinibatch(own);
             if (firstUsed == m_parts.size())
             {
@@ -131,8 +134,9 @@ bool CompositeReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
             const MBLayoutPtr ownLayout = more ? LayoutOf(own) : nullptr;
             for (size_t j = 0; j < count; ++j)
             {
-                if (ownLayout && own.streams[j].layout == ownLayout) // a stream may have an axis of its own
-                    own.streams[j].layout = layout;                  // one time axis: one object
+                // Streams of one time axis share one layout. A stream may have another axis.
+                if (ownLayout && own.streams[j].layout == ownLayout)
+                    own.streams[j].layout = layout;
                 std::swap(own.streams[j], minibatch.streams[stream + j]);
             }
             if (!own.lattices.empty())
@@ -156,7 +160,7 @@ void CompositeReader<ElemType>::CheckSamples(size_t part, size_t first, const MB
          WhyTheyDiffer(first, part));
 }
 
-// Once: what stands side by side by its place alone, and not by its name.
+// Warns once if sequences at the same place have different names.
 template <class ElemType>
 void CompositeReader<ElemType>::CompareNames(size_t part, size_t first, const std::vector<std::string>& expected)
 {
@@ -175,7 +179,7 @@ void CompositeReader<ElemType>::CompareNames(size_t part, size_t first, const st
     m_log = nullptr;
 }
 
-// For messages.
+// Explains, for messages, why two parts do not fit together.
 template <class ElemType>
 std::string CompositeReader<ElemType>::WhyTheyDiffer(size_t first, size_t part)
 {
@@ -190,12 +194,6 @@ std::string CompositeReader<ElemType>::WhyTheyDiffer(size_t first, size_t part)
 }
 
 template <class ElemType>
-size_t CompositeReader<ElemType>::TotalSamples()
-{
-    return m_parts.front().reader->TotalSamples();
-}
-
-template <class ElemType>
 std::vector<std::string> CompositeReader<ElemType>::CreateLabelMaps()
 {
     std::vector<std::string> files;
@@ -207,7 +205,119 @@ std::vector<std::string> CompositeReader<ElemType>::CreateLabelMaps()
     return files;
 }
 
+namespace
+{
+
+// The order in which a part of a composite reader delivers its samples.
+struct PartOrder
+{
+    std::string reader;    // name of the plugin
+    std::string randomize; // the configured or default value; empty if the reader ignores it
+    std::string needed;    // "name=value", the setting that would keep the order of the data; empty if none is missing
+
+    bool IsShuffled() const { return !randomize.empty() && randomize != "none"; }
+};
+
+PartOrder OrderOf(const ConfigParameters& part)
+{
+    const PluginLibrary library =
+        PluginLibrary::Open(ReaderTypeOf(part), PluginSearch::Default(), part.WhereOf("readerType"));
+    const PluginDescription description = library.Describe().value_or(PluginDescription());
+    PartOrder order{library.Name(), {}, {}};
+    if (!description.keepsOrder.empty())
+    {
+        const std::string name = description.keepsOrder.substr(0, description.keepsOrder.find('='));
+        const auto given = part.Exists(name) ? part.Find(name) : std::nullopt;
+        if (!given || Concat(name, "=", given->Text()) != description.keepsOrder)
+            order.needed = description.keepsOrder;
+    }
+    for (const PluginOption& option : description.options)
+        if (option.block.empty() && option.name == "randomize" && !option.hasNoEffect)
+        {
+            const auto given = part.Exists("randomize") ? part.Find("randomize") : std::nullopt;
+            order.randomize = ToLower(given ? given->Text() : option.defaultText);
+            if (order.randomize.empty() || order.randomize == "false" || order.randomize == "0")
+                order.randomize = "none";
+            else if (order.randomize == "true")
+                order.randomize = "auto";
+        }
+    return order;
+}
+
+// Warns if a part delivers its samples in another order than the first part. With forWriting nearly all readers keep
+// the order of their files.
+void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, bool forWriting, Log& log)
+{
+    constexpr const char* consequence = "; in a minibatch samples stand side by side that do not belong together";
+    const PartOrder own = OrderOf(part), firsts = OrderOf(first);
+    const std::string where = part.Where().Location() + ": readers: ";
+    if (own.reader != firsts.reader && !(own.needed.empty() && firsts.needed.empty()))
+    {
+        const bool isOwn = !own.needed.empty();
+        const PartOrder& shuffled = isOwn ? own : firsts;
+        log.Warn(Concat(where, "'", (isOwn ? part : first).Name(), "', a ", shuffled.reader,
+                        ", shuffles its data whatever randomize says, and '", (isOwn ? first : part).Name(),
+                        "' has another order", consequence, "; ", shuffled.needed,
+                        " keeps the order of these data, randomize=none that of the other ones"));
+    }
+    else if (forWriting)
+        return;
+    else if (!own.randomize.empty() && !firsts.randomize.empty() && own.randomize != firsts.randomize)
+        log.Warn(Concat(where, "'", part.Name(), "' has randomize=", own.randomize, ", but '", first.Name(),
+                        "' has randomize=", firsts.randomize, consequence));
+    else if (own.reader != firsts.reader && (own.IsShuffled() || firsts.IsShuffled()))
+        log.Warn(Concat(where, "'", part.Name(), "', a ", own.reader, ", and '", first.Name(), "', a ", firsts.reader,
+                        ", have each an order of their own", consequence,
+                        "; expected randomize=none in both, or readers of one kind"));
+}
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> LoadParts(const ConfigValue& readers, const ReaderContext& context)
+{
+    constexpr const char* parallelKey = "nbruttsineachrecurrentiter";
+    constexpr const char* parallelAlias = "nbruttineachrecurrentiter"; // the book's spelling
+    std::string parallel; // the first part's value, which holds for parts without a value
+    std::vector<typename CompositeReader<ElemType>::Part> parts;
+    const ConfigParameters* first = nullptr;
+    for (const ConfigValue& name : readers.AsArray())
+    {
+        // Enclosing blocks are not searched: one of them could be the block that holds this list.
+        const ConfigParameters* block = context.config.FindBlockHere(name.Text());
+        if (block == nullptr)
+            FailAt(readers.Where(), ErrorKind::Config, "readers: there is no block '", name.Text(), "' in '",
+                   context.config.Path(), "'", DidYouMean(name.Text(), context.config.BlockNames()));
+        if (const std::optional<ConfigValue> inner = block->FindHere("readers"))
+            FailAt(inner->Where(), ErrorKind::Config, "readers: '", name.Text(),
+                   "' is one of several readers and has readers of its own, '", inner->Text(),
+                   "'; expected a single reader with its blocks");
+        if (parts.empty() && (block->ExistsHere(parallelKey) || block->ExistsHere(parallelAlias)))
+            parallel = block->Require(block->ExistsHere(parallelKey) ? parallelKey : parallelAlias).Text();
+        else if (!parallel.empty() && !block->Exists(parallelKey) && !block->Exists(parallelAlias))
+            block->Set(parallelKey, parallel);
+        first = first == nullptr ? block : first;
+        WarnOfOtherOrder(*block, *first, context.forWriting, context.log);
+        const std::string type = ReaderTypeOf(*block);
+        parts.push_back({name.Text(), LoadReader<ElemType>(type, context.For(*block)), ToLower(type)});
+    }
+    if (parts.empty())
+        FailAt(readers.Where(), ErrorKind::Config, "readers is empty; it needs names of blocks, such as a:b");
+    return std::make_unique<CompositeReader<ElemType>>(std::move(parts), readers.Where(), &context.log);
+}
+
+} // namespace
+
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context)
+{
+    if (const std::optional<ConfigValue> readers = context.config.FindHere("readers"))
+        return LoadParts<ElemType>(*readers, context);
+    const SourcePos where = context.config.WhereOf("readerType");
+    return PluginLibrary::Open(readerType, PluginSearch::Default(), where).MakeReader<ElemType>(context);
+}
+
 template class CompositeReader<float>;
 template class CompositeReader<double>;
+template std::unique_ptr<IDataReader<float>> LoadReader<float>(const std::string&, const ReaderContext&);
+template std::unique_ptr<IDataReader<double>> LoadReader<double>(const std::string&, const ReaderContext&);
 
 } // namespace cntk

@@ -1,10 +1,11 @@
-// Several readers as one (book 5.1, readers=a:b): each is a block of its own with its own readerType. All are asked for
-// every minibatch, and each fills the streams it has.
+// Several readers that act as one (book 5.1, readers=a:b). Each part is a block of its own with its own readerType.
+// Every minibatch takes the streams of all parts.
 #pragma once
 
 #include "Common/ReaderInterface.h"
 #include "Common/SourceText.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,15 +25,15 @@ public:
     };
 
     // Fails (Config) if two parts have a stream of the same name. where: the value of readers=. log: gets a warning
-    // where sequences of other names stand side by side; null: nobody is told.
+    // if parallel sequences of the parts have different names; may be null.
     explicit CompositeReader(std::vector<Part> parts, const SourcePos& where = {}, Log* log = nullptr);
 
     const std::vector<StreamInfo>& Streams() const override { return m_streams; }
-    // A part none of whose streams is wanted is left out.
+    // Leaves out a part if the request wants none of its streams.
     void StartEpoch(const EpochRequest& request) override;
     // Fails (Data) if the parts deliver different numbers of samples or minibatches.
     bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override;
-    size_t TotalSamples() override;
+    size_t TotalSamples() override { return m_parts.front().reader->TotalSamples(); }
     std::vector<std::string> CreateLabelMaps() override;
     size_t ParallelSequences(size_t epoch) const override { return m_parts.front().reader->ParallelSequences(epoch); }
     bool HasLattices() const override
@@ -57,7 +58,12 @@ private:
     std::vector<bool> m_used;          // by part, in this epoch
     std::vector<HostMinibatch<ElemType>> m_minibatches;
     SourcePos m_where;
-    Log* m_log; // null: nobody is told, or has been
+    Log* m_log; // null after the first warning
 };
+
+// Opens the reader that the block asks for: the plugin readerType, or the readers of the blocks a and b for
+// readers=a:b.
+template <class ElemType>
+std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context);
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// Exit codes and the report that the user sees at the end of a failed run.
+// Exit codes, and the report at the end of a failed run.
 #include "Common/Error.h"
 
 #include "Common/Text.h"
@@ -64,7 +64,7 @@ Error Error::Retold(ErrorKind kind, std::string message, SourcePos where) const
 namespace
 {
 
-// Names of files and what data have in their place may be a megabyte, of which nobody reads more than the ends.
+// Malformed data in place of a file name may have a megabyte. Long texts are reduced to both ends.
 constexpr size_t c_longestText = 4000;
 constexpr size_t c_shownAtEnd = 1000;
 
@@ -78,8 +78,8 @@ std::string Shortened(const std::string& text)
                   std::string_view(text).substr(last));
 }
 
-// Messages quote what they found in files; a control character in it would be unseen, or a command to the terminal, and
-// makes the log a binary file for other programs. The message is one line, the last one that the program prints.
+// Replaces control characters in quoted data by \x codes. A control character would be invisible or a command to the
+// terminal, and other programs would take the log for a binary file. The message stays one line.
 std::string WithVisibleCharacters(const std::string& text)
 {
     std::string visible;

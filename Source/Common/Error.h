@@ -1,9 +1,9 @@
-// The one exception type of the program: what went wrong, where in the user's text, and notes added on
-// the way up at four boundaries (command, file, node, minibatch).
+// The exception type of the program: a message, a position in the user's text, and notes that callers add at four
+// boundaries (command, file, node, minibatch).
 #pragma once
 
-#include "Common/Message.h"
 #include "Common/SourceText.h"
+#include "Common/Text.h"
 
 #include <initializer_list>
 #include <stdexcept>
@@ -22,7 +22,7 @@ enum class ErrorKind
     Data,    // a data file or label map
     Model,   // a model file or the structure of a network
     Device,  // GPU, memory, disk: the machine
-    Internal // a bug of ours
+    Internal // a bug of this program
 };
 
 // 0 is success; the codes are Usage 2, Config 3, Data 4, Model 5, Device 6, Internal 70.
@@ -36,19 +36,18 @@ public:
 
     ErrorKind Kind() const { return m_kind; }
     const SourcePos& Where() const { return m_where; }
-    // The bare message, without position and notes. what() is the same.
+    // The message without position and notes, same as what().
     const std::string& Message() const { return m_message; }
     const std::vector<std::string>& Notes() const { return m_notes; }
 
-    // Adds "note: ..." below the message; the innermost note comes first.
+    // Adds "note: ..." to the report. The innermost note comes first.
     void AddNote(std::string note) { m_notes.push_back(std::move(note)); }
 
-    // The same error with its notes, in other words; at another place.
+    // Returns an error with the same notes and another message or position.
     Error Retold(ErrorKind kind, std::string message, SourcePos where) const;
     Error At(SourcePos where) const { return Retold(m_kind, m_message, std::move(where)); }
 
-    // Everything a user sees, several lines, no newline at the end:
-    //   notes first, then the excerpt, and the message as the last line:
+    // Returns the lines that the user sees, without a newline at the end: notes, then the excerpt, then the message:
     //   "exp.cntk:14:9: error: unknown option 'minbatchSize' ..." (or "error: ..." without a position).
     std::string Report() const;
 

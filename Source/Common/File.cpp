@@ -1,10 +1,8 @@
-// POSIX file access. Files are replaced whole, so that a crash or a full disk never costs the previous file.
+// POSIX file access. Files are replaced as a whole, so that a crash or a full disk never destroys the previous file.
 #include "Common/File.h"
 
-#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/FileLock.h"
-#include "Common/OddCharacters.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -49,7 +47,7 @@ private:
     int m_fd;
 };
 
-// Version 1.1 took "|command" to write to and "command|" to read from for pipes.
+// CNTK v1.1 wrote to "|command" and read from "command|" through pipes.
 bool IsCommand(const std::string& path)
 {
     return path.starts_with('|') || path.ends_with('|');
@@ -61,8 +59,8 @@ bool IsCommand(const std::string& path)
          "' is a command, expected a file, '-', or a named pipe that the command uses, too");
 }
 
-// The system's functions take such a name for a shorter one, which may be that of another file. Lists of files have
-// them where they are UTF-16 or no text.
+// Refuses names with a zero byte. The system's functions would cut the name there. Such names come from lists of files
+// that are UTF-16 or not text.
 void RequireNoZeroByte(const std::string& path)
 {
     if (path.find('\0') != std::string::npos)
@@ -128,7 +126,7 @@ std::string ReadAll(int fd, const std::string& path)
          isReplaced ? "; the previous file, if any, is intact" : "");
 }
 
-// Null: errno says why. Two processes that write one file must not mix what they write.
+// Returns null with the reason in errno. The lock prevents two processes from writing one file.
 std::FILE* OpenTemporary(const std::string& temporaryPath, const std::string& path)
 {
     const LockedFile file = OpenLocked(temporaryPath);
@@ -166,7 +164,7 @@ std::string HomeHint(const std::string& path)
                   path.substr(1), "'");
 }
 
-// Why "C:/exp/log" cannot be written, unless a folder of that name exists; else empty.
+// Explains why "C:/exp/log" cannot be written. Empty for other paths and if a folder C: exists.
 std::string DriveHint(const std::string& path)
 {
     std::error_code ignored;
@@ -177,7 +175,7 @@ std::string DriveHint(const std::string& path)
                   "'; expected a path such as 'exp/log' or '/home/name/exp/log'");
 }
 
-// What the links at the path lead to, there or not; the path itself where it is no link, or cannot be followed by name.
+// Returns the target of the links at the path, which may be missing. Returns other paths unchanged.
 std::string TargetOfLinks(const std::string& path)
 {
     constexpr int c_mostLinks = 40; // as Linux
@@ -193,7 +191,7 @@ std::string TargetOfLinks(const std::string& path)
     return target.string();
 }
 
-// "; 'exp' is a link to '/scratch/exp', which does not exist" where such a link stands in the folder's way.
+// "; 'exp' is a link to '/scratch/exp', which does not exist" if such a link is part of the folder's path. Else empty.
 std::string LinkHint(const fs::path& folder)
 {
     std::error_code ignored;
@@ -204,7 +202,7 @@ std::string LinkHint(const fs::path& folder)
     return {};
 }
 
-// False as well where one cannot be read.
+// Returns false if a file cannot be read.
 bool HasSameBytes(const std::string& path, const std::string& other)
 {
     std::error_code error;
@@ -342,12 +340,12 @@ std::string NearFilesHint(const std::string& path)
     std::vector<std::string> names;
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
         if (const fs::path name = it->path().filename(); name.extension() != ".lock" && name.extension() != ".tmp")
-            names.push_back(name.string()); // nobody means what the program makes for itself
+            names.push_back(name.string()); // not the temporary files of the program
     std::sort(names.begin(), names.end());
     std::string hint = DidYouMean(wanted.filename().string(), names);
     if (hint.empty())
         return {};
-    hint.pop_back(); // the question mark, which belongs behind the folder
+    hint.pop_back(); // the question mark, which is printed after the folder
     return hint + " in folder '" + folder.string() + "'?";
 }
 
@@ -362,9 +360,9 @@ AtomicFile::AtomicFile(const std::string& path) : m_path(path)
         FailForCommand(path);
     RequireNoZeroByte(path);
     m_path = ResolveOutputPath(path);
-    m_path = TargetOfLinks(m_path); // the link stays; what it points to is replaced
+    m_path = TargetOfLinks(m_path); // keeps the link and replaces its target
     MakeFoldersFor(m_path);
-    // A device or pipe (/dev/null) is written as it is: there is nothing to keep intact.
+    // A device or pipe (/dev/null) is written directly.
     const bool isReplaced = IsOrdinaryOrMissing(m_path);
     if (isReplaced)
     {
@@ -388,7 +386,7 @@ AtomicFile::~AtomicFile()
     if (m_file && m_file != stdout)
     {
         if (!m_temporaryPath.empty())
-            ::unlink(m_temporaryPath.c_str()); // while it is locked: nobody else's
+            ::unlink(m_temporaryPath.c_str()); // while locked, so that it cannot be the file of another process
         std::fclose(m_file);
     }
 }
@@ -426,13 +424,13 @@ void AtomicFile::Commit()
     }
     {
         const HeldSignals held;
-        // Renamed while it is locked; everything is on the disk, so that closing it can tell nothing new.
+        // Renames the file while it is locked. All data are on the disk, so closing cannot fail any more.
         if (::rename(m_temporaryPath.c_str(), m_path.c_str()) != 0)
             fail();
         m_mark.Clear();
     }
     std::fclose(std::exchange(m_file, nullptr));
-    // The rename itself must be on disk too; a file system that cannot do that is no reason to fail.
+    // Flushes the rename itself. Errors are ignored, because some file systems do not support this.
     fs::path folder = fs::path(m_path).parent_path();
     const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd >= 0)
@@ -441,7 +439,7 @@ void AtomicFile::Commit()
 
 bool AtomicFile::CommitIfChanged()
 {
-    Stage(); // a flush that fails must be told: the next one would find nothing left to write
+    Stage(); // reports a failed flush, which a later flush would not repeat
     if (!m_temporaryPath.empty() && HasSameBytes(m_temporaryPath, m_path))
         return false;
     Commit();
@@ -512,7 +510,7 @@ MappedFile::MappedFile(const std::string& path) : m_path(path)
         m_data = static_cast<const char*>(mapped);
         return;
     }
-    // A pipe cannot be mapped: its content goes into anonymous memory.
+    // A pipe cannot be mapped, so its content is copied into anonymous memory.
     const std::string text = ReadAll(fd, path);
     m_size = text.size();
     if (m_size == 0)

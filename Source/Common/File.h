@@ -1,4 +1,5 @@
-// Files: replaced whole (temporary name, fsync, rename), read mapped, errors with path and the system's reason.
+// Files: replaced as a whole (temporary name, fsync, rename), read mapped or piece by piece. Errors have the path and
+// the system's reason.
 #pragma once
 
 #include "Common/Interruption.h"
@@ -13,32 +14,31 @@
 namespace cntk
 {
 
-// The book's backslashes: a path that does not exist as spelled but does with '/' gives the latter; for files to be
-// written backslashes always become '/'.
+// Convert the backslashes of the book's paths to '/'. ResolveInputPath does so only if no file exists as spelled and
+// one exists with '/'.
 std::string ResolveInputPath(const std::string& path);
 std::string ResolveOutputPath(const std::string& path);
 
 bool FileExists(const std::string& path);
 void MakeFoldersFor(const std::string& filePath);
-// Before long work: fails (Device) with the system's reason when the path is a folder, or when its folder (which is
-// made) cannot be written.
+// Checks a path before long work. Creates its folder. Fails (Device) with the system's reason if the path is a folder
+// or its folder is not writable.
 void RequireWritable(const std::string& filePath);
-void RemoveFile(const std::string& path);          // no error when it is not there
+void RemoveFile(const std::string& path);          // a missing file is no error
 std::string ReadTextFile(const std::string& path); // "-" is standard input; drops a UTF-8 byte order mark
-// Fails (Data) where the first bytes of a file are plainly no ASCII or UTF-8: UTF-16, a compressed file. file: "data
-// file 'x'".
+// Fails (Data) if the file begins like UTF-16 text or a compressed file. file: "data file 'x'".
 void RequirePlainText(std::string_view firstBytes, const std::string& file);
-// The same where zero bytes are among them, as in UTF-16 without a mark: for texts whose words may be any.
+// Fails (Data) if there are zero bytes, as in UTF-16 without a byte order mark. For texts with arbitrary words.
 void RequireNoZeroBytes(std::string_view firstBytes, const std::string& file);
-// The same where they are lines with carriage returns alone, which would be one.
+// Fails (Data) if lines end with carriage returns alone, because the file would be one line.
 void RequireNewlines(std::string_view firstBytes, const std::string& file);
-// "; did you mean 'exp.cntk' in folder '...'" for a missing file: near names in its folder; "" if none.
+// "; did you mean 'exp.cntk' in folder '...'" for a missing file, by near names in its folder. Empty if there are none.
 std::string NearFilesHint(const std::string& path);
 
-// Writes <path>.tmp, and Commit() makes it <path> (flush, fsync, rename, fsync of the folder). Without Commit the
-// temporary file is removed (also when a signal ends the program) and an old <path> stays as it is. Makes missing
-// folders. "-" is standard output. Files that belong together are all staged before the first one is committed: then
-// what can fail, a disk that is full, leaves all of them as they were.
+// Writes <path>.tmp. Commit() renames it to <path> (flush, fsync, rename, fsync of the folder). Without Commit the
+// temporary file is removed, also when a signal ends the program, and an old <path> stays unchanged. Creates missing
+// folders. "-" is standard output. To replace several files together, stage all files before the first Commit: then a
+// full disk leaves all old files unchanged.
 class AtomicFile
 {
 public:
@@ -49,11 +49,11 @@ public:
 
     void Write(const void* data, size_t bytes);
     void Write(std::string_view text) { Write(text.data(), text.size()); }
-    // Everything is written and on the disk, under the temporary name; nothing is written behind it.
+    // Flushes everything to the disk under the temporary name. No Write may follow.
     void Stage();
-    // Stages what is not staged yet.
+    // Stages the file if necessary, and renames it.
     void Commit();
-    // The same, but an old <path> of the same bytes stays as it is, with its time; then false.
+    // Same as Commit, but keeps an old <path> with the same bytes and its time, and then returns false.
     bool CommitIfChanged();
 
 private:
@@ -64,8 +64,8 @@ private:
     bool m_isStaged = false;
 };
 
-// A file of any size that is read piece by piece. Unlike a mapped one it may shrink meanwhile: the read that misses
-// bytes fails (Data). What is appended meanwhile is not seen.
+// A file of any size that is read piece by piece. Unlike a mapped file it may shrink during reading: Read fails (Data)
+// if bytes are missing. Bytes appended after opening are ignored.
 class PiecewiseFile
 {
 public:
@@ -79,14 +79,14 @@ public:
     // "data file 'x' changed while it was read (was 8 bytes, is 4)", or "(still 8 bytes)"
     [[noreturn]] void FailChanged() const;
 
-    size_t Size() const { return m_size; } // when it was opened
+    size_t Size() const { return m_size; } // at opening
     const std::string& Path() const { return m_path; }
 
 private:
     std::string m_path;
     int m_fd = -1;
     size_t m_size = 0;
-    std::string m_content; // of a pipe, which cannot be read twice
+    std::string m_content; // of a pipe, which can be read only once
 };
 
 // A whole file, mapped read-only.

@@ -1,17 +1,15 @@
-// flock of the file itself: another process may have removed or renamed it between opening and locking.
+// Uses flock on the file itself. Another process may remove or rename the file between opening and locking.
 #include "Common/FileLock.h"
 
 #include "Common/Error.h"
-#include "Common/File.h"
 #include "Common/Text.h"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <string_view>
+#include <fstream>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vector>
 
 namespace cntk
 {
@@ -25,19 +23,15 @@ bool IsStill(const std::string& path, const struct stat& opened)
     return ::stat(path.c_str(), &named) == 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-// Empty if the file is gone or has fewer lines.
+// Empty if the file is missing or has fewer lines.
 std::string LineOf(const std::string& path, size_t index)
 {
-    try
-    {
-        const std::string text = ReadTextFile(path);
-        const std::vector<std::string_view> lines = Split(text, '\n');
-        return index < lines.size() ? std::string(Trim(lines[index])) : "";
-    }
-    catch (const Error&)
-    {
-        return "";
-    }
+    std::ifstream file(path);
+    std::string line;
+    for (size_t i = 0; i <= index; ++i)
+        if (!std::getline(file, line))
+            return "";
+    return std::string(Trim(line));
 }
 
 } // namespace
@@ -81,7 +75,7 @@ bool FileLock::Take(const std::string& path)
         host[0] = '\0';
     const std::string holder = Concat("process ", ::getpid(), " on ", host, "\n");
     if (::ftruncate(m_fd, 0) != 0 || ::write(m_fd, holder.data(), holder.size()) < 0)
-        return true; // the lock holds without the words
+        return true; // the lock is held without the name
     return true;
 }
 
@@ -89,7 +83,7 @@ FileLock::~FileLock()
 {
     if (m_fd < 0)
         return;
-    ::unlink(m_path.c_str()); // while it is locked: nobody else's
+    ::unlink(m_path.c_str()); // while locked, so that it cannot be the file of another process
     ::close(m_fd);
 }
 
@@ -97,7 +91,7 @@ void FileLock::Note(const std::string& text) const
 {
     const std::string line = text + "\n";
     if (m_fd >= 0 && ::write(m_fd, line.data(), line.size()) < 0)
-        return; // the lock holds without the note
+        return; // the lock is held without the note
 }
 
 std::string FileLock::HolderOf(const std::string& path)

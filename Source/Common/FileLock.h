@@ -1,5 +1,5 @@
-// Locks on files: of two processes that would write the same thing, one learns of the other. The system frees them when
-// a process ends, however it ends. Where a file system knows no locks there are none.
+// File locks, by which a process detects another process that writes the same file. The system frees a lock when the
+// process ends. On file systems without locks every lock succeeds.
 #pragma once
 
 #include "Common/Interruption.h"
@@ -11,15 +11,15 @@ namespace cntk
 
 struct LockedFile
 {
-    int fd = -1;         // -1: errno says why
+    int fd = -1;         // -1: errno has the reason
     bool isBusy = false; // another process holds it
 };
 
-// Opens a file for writing, making it where it is missing, and locks it; what it holds stays. Only ordinary files are
-// locked.
+// Opens a file for writing and locks it. Creates a missing file and keeps the content of an existing file. Locks only
+// ordinary files.
 LockedFile OpenLocked(const std::string& path);
 
-// Held as long as it lives. The file is there meanwhile and says which process holds it.
+// A lock that is held until destruction. Its file exists until then and names the process that holds it.
 class FileLock
 {
 public:
@@ -28,13 +28,14 @@ public:
     FileLock(const FileLock&) = delete;
     FileLock& operator=(const FileLock&) = delete;
 
-    // False where another process holds it. A file that cannot be made is no matter: what is written later says why.
+    // Returns false if another process holds the lock. Returns true if the file cannot be created; later writes report
+    // the reason.
     bool Take(const std::string& path);
 
-    // Writes a second line into the file, which stays there if the process is killed.
+    // Writes a second line into the file, which stays if the process is killed.
     void Note(const std::string& text) const;
 
-    // "process 1234 on host", of a lock that another process holds; "another process" where the file does not say.
+    // Returns "process 1234 on host" for a lock of another process; "another process" if the file names none.
     static std::string HolderOf(const std::string& path);
     // Returns the note in the file; empty if there is none.
     static std::string NoteIn(const std::string& path);

@@ -1,8 +1,6 @@
-// A signal handler may touch nothing but lock-free atomics and memory of fixed place: the only mutable globals there
-// are.
+// The only mutable globals of the program: a signal handler can use only lock-free atomics and memory at fixed
+// addresses.
 #include "Common/Interruption.h"
-
-#include "Common/TemporaryFiles.h"
 
 #include <array>
 #include <atomic>
@@ -30,9 +28,9 @@ struct TemporarySlot
 
 struct TemporaryFiles
 {
-    std::array<TemporarySlot, 256> slots; // a write of several hundred nodes may leave some behind
+    std::array<TemporarySlot, 256> slots; // files of more nodes stay unmarked
     std::atomic<int> held{0};             // threads within HeldSignals
-    std::atomic<bool> isEnding{false};    // from here on nobody makes a file
+    std::atomic<bool> isEnding{false};    // no thread may create a file any more
 };
 
 namespace
@@ -40,7 +38,7 @@ namespace
 
 static_assert(std::atomic<int>::is_always_lock_free);
 static_assert(std::atomic<TemporaryFiles*>::is_always_lock_free);
-// Signal handlers get nothing else to know things by. NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+// Signal handlers have no arguments of their own. NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 TemporaryFiles g_ownTemporaries;
 std::atomic<TemporaryFiles*> g_temporaries{&g_ownTemporaries};
 std::atomic<int> g_graceful{0};
@@ -49,19 +47,19 @@ std::atomic<int> g_signal{0};
 
 constexpr std::array c_stopSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
-// Whether the program goes on, to stop where it can be taken up again.
+// Returns true if the program continues, to stop where it can be resumed.
 bool IsStopNoted(int number)
 {
-    // Ctrl-C ends whoever reads the log (tee), too: what is still to be said fails, no more.
+    // Ctrl-C also ends the reader of the log (tee). Further log lines are lost.
     if (number == SIGPIPE && g_signal.load() != 0)
         return true;
     if (g_graceful.load() == 0)
         return false;
-    // A terminal that is closed may say so twice, by its shell and by the system; that is no second wish.
+    // A closed terminal may send SIGHUP twice, by its shell and by the system. The second one is not a second request.
     int noted = 0;
     if (g_signal.compare_exchange_strong(noted, number) || number == SIGHUP)
         return true;
-    // Nobody wished for what a lost reader means: Ctrl-C may have ended that one first.
+    // SIGPIPE is not a request of the user: Ctrl-C may have ended the reader of the log first.
     noted = SIGPIPE;
     return g_signal.compare_exchange_strong(noted, number);
 }
@@ -73,8 +71,7 @@ extern "C" void OnStopSignal(int number)
         return;
     TemporaryFiles& files = TemporaryFilesInUse();
     files.isEnding.store(true);
-    // Other threads may be about to mark what they made. Not longer than a second: a disk that hangs is no reason to
-    // stay.
+    // Waits up to a second for threads that are marking a new file. A longer wait could hang with the disk.
     for (int waited = 0; files.held.load() > 0 && waited < 1000; ++waited)
         ::poll(nullptr, 0, 1);
     for (const TemporarySlot& slot : files.slots)
@@ -82,7 +79,7 @@ extern "C" void OnStopSignal(int number)
         if (slot.state.load() == TemporarySlot::Used)
             ::unlink(slot.path.data());
     }
-    // The signal arrives anew when this handler returns, and ends the program.
+    // Raises the signal again, which ends the program when this handler returns.
     std::signal(number, SIG_DFL);
     std::raise(number);
     errno = keptError;
@@ -113,7 +110,7 @@ void InstallSignalHandlers()
         sigemptyset(&action.sa_mask);
         ::sigaction(number, &action, nullptr);
     }
-    // A file that may not grow as large as it must (ulimit -f) is an error of the write, as a full disk is.
+    // A file size limit (ulimit -f) is reported as a write error, like a full disk.
     std::signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -132,7 +129,7 @@ GracefulStop::~GracefulStop()
     g_graceful.fetch_sub(1);
 }
 
-// This thread's own signals wait in the mask; those that other threads take, in the handler.
+// Signals to this thread wait because of the mask. Signals to other threads wait in the handler.
 HeldSignals::HeldSignals()
 {
     sigset_t stops;

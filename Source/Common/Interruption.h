@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM, SIGHUP, and SIGPIPE, by which whoever reads the log is known to be gone: asked once, a training
-// finishes its minibatch; everything else ends at once, without leaving temporary files behind.
+// SIGINT, SIGTERM, SIGHUP and SIGPIPE (the reader of the log has ended). After the first signal a training finishes its
+// minibatch. Other work ends at once and leaves no temporary files.
 #pragma once
 
 #include <csignal>
@@ -10,23 +10,23 @@
 namespace cntk
 {
 
-// Work that can be taken up later was stopped on request. No Error: nothing is wrong. what() says how to go on.
+// Thrown when work that can be resumed was stopped on request. Not an Error. what() explains how to resume.
 class Interrupted : public std::runtime_error
 {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// The exit code then (EX_TEMPFAIL: try again).
+// Exit code after Interrupted (EX_TEMPFAIL: try again).
 constexpr int c_interruptedExitCode = 75;
 
-// A signal that the program was told to ignore stays ignored.
+// Signals that are ignored at the start of the program stay ignored.
 void InstallSignalHandlers();
-// A signal came while a GracefulStop lived. True until the end of the program: what follows is not begun.
+// True after a signal came while a GracefulStop existed, until the end of the program. No further work begins.
 bool StopRequested();
 
-// While one lives, the first signal only sets StopRequested; the second ends the program as usual, unless it is SIGHUP
-// or one of the two is SIGPIPE.
+// While an object exists, the first signal only sets StopRequested. The second signal ends the program, unless it is
+// SIGHUP or one of the two is SIGPIPE.
 class GracefulStop
 {
 public:
@@ -36,8 +36,8 @@ public:
     GracefulStop& operator=(const GracefulStop&) = delete;
 };
 
-// While one lives, a signal that ends the program waits: around making a file and marking it, or renaming it and
-// clearing its mark. Short, and none within another.
+// While an object exists, signals that end the program wait. Encloses creating and marking a file, or renaming it and
+// clearing its mark. Objects must be short-lived and not nested.
 class HeldSignals
 {
 public:
@@ -50,7 +50,7 @@ private:
     sigset_t m_before;
 };
 
-// A file to be removed if a signal ends the program, until the mark goes.
+// Marks a file for removal if a signal ends the program, until Clear or destruction.
 class TemporaryFileMark
 {
 public:
@@ -66,5 +66,15 @@ private:
     static constexpr size_t c_none = static_cast<size_t>(-1);
     size_t m_slot = c_none;
 };
+
+// The marked files. A plugin has its own copy of this code, whose signal handler is never called, so the program gives
+// its own list to each plugin.
+struct TemporaryFiles;
+
+TemporaryFiles& TemporaryFilesInUse();
+// Called before the first file is written. PluginExports.h exports it from every plugin as ShareTemporaryFiles.
+void UseTemporaryFiles(TemporaryFiles& files);
+
+using ShareTemporaryFilesFunction = void (*)(TemporaryFiles& files);
 
 } // namespace cntk

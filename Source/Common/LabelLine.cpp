@@ -1,4 +1,4 @@
-// Lines of label mapping files.
+// The grammar of lines of label mapping files.
 #include "Common/LabelLine.h"
 
 #include "Common/Text.h"
@@ -10,15 +10,15 @@ namespace cntk
 namespace
 {
 
-// In the grammar of config arrays.
+// Splits a line in the grammar of config arrays.
 std::vector<std::string> ElementsOf(std::string_view line)
 {
     std::vector<std::string> labels;
     std::string label;
     bool quoted = false;
-    bool isBlank = true; // nothing but white space since the label began
+    bool isBlank = true; // only white space since the label began
     const size_t lastQuote = line.rfind('"'), lastBrace = line.rfind('}');
-    const auto closesBehind = [](size_t last, size_t i) { return last != std::string_view::npos && last > i; };
+    const auto closesAfter = [](size_t last, size_t i) { return last != std::string_view::npos && last > i; };
     const auto finish = [&]
     {
         std::string_view text = quoted ? std::string_view(label) : Trim(label);
@@ -29,7 +29,7 @@ std::vector<std::string> ElementsOf(std::string_view line)
             constexpr long long c_mostRepeats = 1000000;
             if (count && *count >= 0 && *count <= c_mostRepeats)
             {
-                times = std::min(size_t(*count), size_t{2}); // twice is refused already
+                times = std::min(size_t(*count), size_t{2}); // a map refuses two equal labels already
                 text = Trim(text.substr(0, star));
             }
         }
@@ -43,7 +43,7 @@ std::vector<std::string> ElementsOf(std::string_view line)
     {
         const char c = line[i];
         const bool atStart = isBlank && !quoted;
-        if (atStart && ((c == '"' && closesBehind(lastQuote, i)) || (c == '{' && closesBehind(lastBrace, i))))
+        if (atStart && ((c == '"' && closesAfter(lastQuote, i)) || (c == '{' && closesAfter(lastBrace, i))))
         {
             const size_t close = line.find(c == '{' ? '}' : c, i + 1);
             label = std::string(line.substr(i + 1, close - i - 1));
@@ -76,12 +76,12 @@ std::vector<std::string> LabelsOfLine(std::string_view line)
     if (line.empty() || line[0] == '#')
         return {};
     std::vector<std::string> labels = ElementsOf(line);
-    if (labels.empty()) // a punctuation mark is a label too: nothing may shift the ids of those behind it
+    if (labels.empty()) // a punctuation mark is a label, too, and has an id
         labels.emplace_back(line);
     return labels;
 }
 
-// "a:b" needs quotes, a label with a quote may need braces.
+// "a:b" needs quotes. A label with a quote may need braces.
 std::optional<std::string> LineOfLabel(const std::string& label)
 {
     for (const std::string& line : {label, "\"" + label + "\"", "{" + label + "}"})

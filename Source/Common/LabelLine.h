@@ -1,4 +1,4 @@
-// Lines of label mapping files (book 3.4.1): a label each, unless the grammar of config arrays makes several of one.
+// Lines of label mapping files (book 3.4.1). A line has one label, or several in the grammar of config arrays.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,16 @@
 namespace cntk
 {
 
-// The labels of a line. '#' starts a comment, commas and colons separate, quotes and braces make a label of anything.
-// Of x*3 two come: a map refuses them, and that many could need gigabytes. Blanks around the line do not count.
+// Returns the labels of a line without blanks around it. '#' starts a comment, commas and colons separate, and quotes
+// or braces enclose any label. `x*3` gives two labels, which a label map refuses, instead of a possibly huge number.
 std::vector<std::string> LabelsOfLine(std::string_view line);
 
-// The line that LabelsOfLine reads as just that label: with quotes or braces where it needs them. None if no line does.
+// Returns the line that LabelsOfLine reads as this one label, with quotes or braces if necessary. None if there is no
+// such line.
 std::optional<std::string> LineOfLabel(const std::string& label);
 
-// For files whose lines are labels as they stand: the label that LineOfLabel writes as this line where it needs quotes
-// or braces, else the line.
+// Inverse of LineOfLabel for files without grammar: returns the label if LineOfLabel wrote this line with quotes or
+// braces, else the line.
 std::string LabelOfWrittenLine(std::string_view line);
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// One place that writes: log lines to standard error or a file, the progress line to a terminal only.
+// Writes log lines to standard error or a file, and the progress line to a terminal.
 #include "Common/Log.h"
 
 #include "Common/Error.h"
@@ -55,14 +55,14 @@ std::string TimeStamp(const char* format)
     return std::string(text, std::strftime(text, sizeof text, format, &local));
 }
 
-// A reader's prefetch thread may warn while the trainer prints: hence the lock.
+// The mutex allows a reader's prefetch thread to warn while the trainer prints.
 struct Log::Impl
 {
     std::recursive_mutex mutex;
     std::FILE* file = stderr;
-    std::string path;   // of file; empty: standard error
+    std::string path;   // of the log file; empty: standard error
     int writeError = 0; // errno of the first write to the file that failed
-    bool isErrorTold = false;
+    bool isErrorReported = false;
     bool isTerminal = DetectTerminal();
     bool isTimestamping = false;
     bool isAtLineStart = true;
@@ -78,7 +78,7 @@ struct Log::Impl
         hasProgress = false;
     }
 
-    // A log on standard error may lose its reader (a closed terminal): no reason to stop. A log file was asked for.
+    // Notes write errors of a log file. Errors of standard error (a closed terminal) do not stop the run.
     void PutText(std::string_view text)
     {
         if (std::fwrite(text.data(), 1, text.size(), file) != text.size())
@@ -97,12 +97,12 @@ struct Log::Impl
             writeError = errno != 0 ? errno : EIO;
     }
 
-    // Once. Never while another error is being reported: that one matters more.
-    void TellError()
+    // Reports a write error once, but not while another error is being reported.
+    void ReportError()
     {
-        if (writeError == 0 || isErrorTold || std::current_exception())
+        if (writeError == 0 || isErrorReported || std::current_exception())
             return;
-        isErrorTold = true;
+        isErrorReported = true;
         Fail(ErrorKind::Device, "cannot write log file '", path, "': ", std::generic_category().message(writeError));
     }
 
@@ -152,9 +152,9 @@ void Log::RedirectTo(const std::string& path)
     }
     m_impl->file = file;
     m_impl->isAtLineStart = true;
-    m_impl->TellError(); // of the file before
+    m_impl->ReportError(); // of the previous file
     m_impl->path = resolved;
-    m_impl->isErrorTold = false;
+    m_impl->isErrorReported = false;
     m_impl->writeError = 0;
     if (HoldsText(file))
         m_impl->PutText("\n======================== next run: " + TimeStamp("%Y/%m/%d %H:%M:%S") +
@@ -166,7 +166,7 @@ void Log::Finish()
     const std::lock_guard lock(m_impl->mutex);
     m_impl->WipeProgress();
     m_impl->Flush();
-    m_impl->TellError();
+    m_impl->ReportError();
 }
 
 bool Log::IsRedirected() const
@@ -201,7 +201,7 @@ void Log::Write(std::string_view text)
     if (text.empty())
         return;
     const std::lock_guard lock(m_impl->mutex);
-    m_impl->TellError();
+    m_impl->ReportError();
     m_impl->WipeProgress();
     if (m_impl->isTimestamping)
         m_impl->WriteStamped(text);
@@ -227,7 +227,7 @@ void Log::Warn(std::string_view message)
 void Log::ShowProgress(const std::string& line)
 {
     const std::lock_guard lock(m_impl->mutex);
-    // While a log line on the same terminal is half written, a progress line would overwrite it.
+    // A progress line would overwrite an unfinished log line on the same terminal.
     if (!m_impl->isTerminal || (m_impl->file == stderr && !m_impl->isAtLineStart))
         return;
     const std::string shown = "\r" + line.substr(0, TerminalWidth() - 1) + "\x1b[K";

@@ -1,4 +1,4 @@
-// The log: the original's lines go to standard error or to the file that stderr= names. Made in main and passed down.
+// The log: lines go to standard error or to the file that stderr= names. Created in main and passed down.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 namespace cntk
 {
 
-// Now, in the form of strftime: "%Y/%m/%d %H:%M:%S".
+// Returns the current time in a format of strftime: "%Y/%m/%d %H:%M:%S".
 std::string TimeStamp(const char* format);
 
 class Log
@@ -21,27 +21,27 @@ public:
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
 
-    // Sends all further lines to this file. Creates its folders. Appends to an existing log, after a line that
-    // separates the runs. Fails (Device) with path and reason.
+    // Sends all further lines to this file and creates its folders. Appends to an existing log after a separator line.
+    // Fails (Device) with path and reason.
     void RedirectTo(const std::string& path);
     bool IsRedirected() const;
-    // At the end of the run: writes out what is left. A log file that could not be written whole (a full disk) is an
-    // Error of kind Device with path and reason, here or at the Print after the one that failed; told once.
+    // Flushes the log at the end of the run. If the log file cannot be written (full disk), this function or the next
+    // Print fails once (Device) with path and reason.
     void Finish();
 
-    // printf into the log; the text carries its own newlines, as the original's line shapes need. Flushes at newline.
+    // Prints to the log without adding a newline. Flushes at each newline.
     void Print(const char* format, ...) __attribute__((format(printf, 2, 3)));
     void Write(std::string_view text);
-    // "WARNING: ..." on a line of its own; the same text only once.
+    // Prints "WARNING: ..." on its own line, each text only once.
     void Warn(std::string_view message);
 
-    // The progress line under the log: only on a terminal, never in a file; redrawn in place, wiped before the next
-    // Print.
+    // Draws the progress line below the log, only on a terminal. The line is redrawn in place, and removed before the
+    // next Print.
     void ShowProgress(const std::string& line);
     void ClearProgress();
     bool HasTerminal() const;
 
-    // timestamping=true: "MM/DD/YYYY HH:MM:SS: " in front of lines.
+    // timestamping=true: puts "MM/DD/YYYY HH:MM:SS: " in front of lines.
     void SetTimestamping(bool on);
 
 private:

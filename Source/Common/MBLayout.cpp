@@ -1,5 +1,5 @@
-// MBLayout: which columns of a minibatch belong to which sequence. A column that no sequence covers is a gap.
-// Distances to both ends of a column's sequence are kept per column, so that recurrent nodes ask in constant time.
+// A column that no sequence covers is a gap. Each column stores its distances to both ends of its sequence, so that
+// recurrent nodes find them in constant time.
 #include "Common/MBLayout.h"
 
 #include "Common/Error.h"
@@ -90,7 +90,7 @@ bool MBLayout::IsBeyondEnd(size_t row, size_t time, size_t step) const
 namespace
 {
 
-// As frame mode has them: sequence n, of one step, in row n.
+// True if sequence n has one step in row n, as in frame mode.
 bool HasFramesOnly(const MBLayout& layout)
 {
     const std::vector<SequenceInfo>& sequences = layout.Sequences();
@@ -108,6 +108,49 @@ bool MBLayout::operator==(const MBLayout& other) const
         return false;
     return m_frameMode == other.m_frameMode ? m_sequences == other.m_sequences
                                             : HasFramesOnly(*this) && HasFramesOnly(other);
+}
+
+void SequencePacking::Pack(std::span<const uint32_t> lengths)
+{
+    m_places.resize(lengths.size());
+    m_used.clear();
+    m_timeSteps = 0;
+    if (lengths.empty())
+        return;
+    const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
+    const size_t least = *shortest;
+    m_timeSteps = *longest;
+    size_t firstOpen = 0; // earlier rows have no room for any sequence
+    for (size_t i = 0; i < lengths.size(); ++i)
+    {
+        size_t row = firstOpen;
+        while (row < m_used.size() && m_used[row] + lengths[i] > m_timeSteps)
+            ++row;
+        if (row == m_used.size())
+            m_used.push_back(0);
+        m_places[i] = {uint32_t(row), m_used[row]};
+        m_used[row] += lengths[i];
+        while (firstOpen < m_used.size() && m_used[firstOpen] + least > m_timeSteps)
+            ++firstOpen;
+    }
+}
+
+void SequencePacking::Fill(MBLayout& layout, std::span<const uint32_t> lengths) const
+{
+    CNTK_ASSERT(lengths.size() == m_places.size());
+    if (m_timeSteps == 1)
+    {
+        layout.InitAsFrameMode(lengths.size());
+        return;
+    }
+    layout.Init(Rows(), m_timeSteps);
+    for (size_t i = 0; i < lengths.size(); ++i)
+    {
+        const Place& place = m_places[i];
+        layout.AddSequence(i, place.row, place.begin, ptrdiff_t(place.begin) + lengths[i]);
+    }
+    for (size_t row = 0; row < Rows(); ++row)
+        layout.AddGap(row, m_used[row], ptrdiff_t(m_timeSteps));
 }
 
 } // namespace cntk

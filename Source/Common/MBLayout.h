@@ -4,16 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace cntk
 {
 
-// A sequence occupies row s of the layout from begin to end-1. begin < 0: it began in an earlier minibatch; end > T: it
-// goes on in the next one (truncated back-propagation through time).
+// A sequence occupies row s of the layout from begin to end-1. begin < 0: the sequence began in an earlier minibatch.
+// end > T: it continues in the next minibatch (truncated back-propagation through time).
 struct SequenceInfo
 {
-    static constexpr size_t c_gap = SIZE_MAX; // the id of a stretch without data
+    static constexpr size_t c_gap = SIZE_MAX; // id of a gap
 
     size_t id = 0;
     size_t row = 0; // s, the parallel sequence
@@ -23,16 +24,16 @@ struct SequenceInfo
     bool operator==(const SequenceInfo&) const = default;
 };
 
-// Which columns of a minibatch hold data. Gaps never reach a criterion, a gradient, a statistic or a count.
-// Steady state: InitAsFrameMode with an unchanged size allocates nothing.
+// Maps the columns of a minibatch to sequences and gaps. Gaps never reach a criterion, a gradient, a statistic or a
+// count. InitAsFrameMode with an unchanged size allocates nothing.
 class MBLayout
 {
 public:
     MBLayout() = default;
 
-    // S parallel sequences, T steps, nothing in it yet.
+    // S parallel sequences, T steps, no sequences yet.
     void Init(size_t parallelSequences, size_t timeSteps);
-    // n samples, each a sequence of its own: S = n, T = 1, no gaps.
+    // n samples, each its own sequence: S = n, T = 1, no gaps.
     void InitAsFrameMode(size_t samples);
     // Adds a sequence (its part inside [0, T) must be free) or a gap.
     void AddSequence(size_t id, size_t row, ptrdiff_t begin, ptrdiff_t end);
@@ -41,7 +42,7 @@ public:
     size_t ParallelSequences() const { return m_parallelSequences; } // S
     size_t TimeSteps() const { return m_timeSteps; }                 // T
     size_t Columns() const { return m_parallelSequences * m_timeSteps; }
-    // Columns that are no gaps.
+    // Number of columns that are not gaps.
     size_t ActualSamples() const { return Columns() - m_gapColumns; }
     bool IsFrameMode() const { return m_frameMode; }
     bool HasGaps() const { return m_gapColumns > 0; }
@@ -50,25 +51,25 @@ public:
     const std::vector<SequenceInfo>& Sequences() const { return m_sequences; }
 
     bool IsGap(size_t row, size_t time) const;
-    // True if looking back by step from (row, time) leaves the sequence (or meets a gap): a PastValue starts anew
-    // there.
+    // True if (row, time - step) is outside of the sequence at (row, time) or (row, time) is a gap. A PastValue uses
+    // its initial value there.
     bool IsBeyondStart(size_t row, size_t time, size_t step) const;
     bool IsBeyondEnd(size_t row, size_t time, size_t step) const;
 
-    // One byte a column, 1 = data, 0 = gap; what kernels take as a column mask. Empty when there are no gaps.
+    // Column mask for kernels: one byte per column, 1 = data, 0 = gap. Empty if there are no gaps.
     const std::vector<uint8_t>& ColumnMask() const { return m_columnMask; }
 
-    // Grows with each change; a cheap "has the layout changed" for caches.
+    // Grows with each change, so that caches can detect changes cheaply.
     uint64_t Version() const { return m_version; }
 
-    // Recurrent state goes on from one minibatch to the next of a pass over the data. Whoever brings the data says so
-    // (NetworkBinder); computing one minibatch several times changes no state.
+    // Recurrent state continues from one minibatch to the next within a pass over the data. The provider of the data
+    // (NetworkBinder) calls these functions, so that computing one minibatch several times changes no state.
     void BeginPass() { ++m_pass, ++m_minibatch; }
     void BeginMinibatch() { ++m_minibatch; }
     uint64_t Pass() const { return m_pass; }
     uint64_t Minibatch() const { return m_minibatch; }
 
-    bool operator==(const MBLayout& other) const; // of the sequences
+    bool operator==(const MBLayout& other) const; // compares the sequences
 
 private:
     size_t m_parallelSequences = 0;
@@ -80,7 +81,7 @@ private:
     uint64_t m_minibatch = 0;
     std::vector<SequenceInfo> m_sequences;
     std::vector<uint8_t> m_columnMask;
-    // For each column the distance to the first and to the last step of its sequence (0 = at it); gaps hold -1.
+    // Distance of each column to the first and to the last step of its sequence; -1 for gaps.
     std::vector<int32_t> m_fromStart;
     std::vector<int32_t> m_toEnd;
 };
@@ -97,7 +98,7 @@ public:
     bool IsAll() const { return m_time == SIZE_MAX; }
     size_t Time() const { return m_time; }
 
-    // The columns of a matrix that belongs to the layout. Without a layout (a parameter): all of its columns.
+    // Columns of a matrix that belongs to the layout. Without a layout (a parameter) the range has all columns.
     size_t FirstColumn(const MBLayout* layout) const
     {
         return IsAll() || layout == nullptr ? 0 : m_time * layout->ParallelSequences();
@@ -112,6 +113,35 @@ private:
     explicit FrameRange(size_t time) : m_time(time) {}
 
     size_t m_time = SIZE_MAX;
+};
+
+// Packs sequences of different lengths into rows (parallel sequences). Each sequence goes into the first row that has
+// room, or else into a new row. The rest of each row is a gap. The longest sequence sets the number of time steps.
+class SequencePacking
+{
+public:
+    struct Place
+    {
+        uint32_t row = 0;
+        uint32_t begin = 0; // time step
+    };
+
+    // Lengths are positive. If all sequences have one step, Fill makes a frame-mode layout.
+    void Pack(std::span<const uint32_t> lengths);
+
+    // Place of each sequence, in the order of the lengths.
+    const std::vector<Place>& Places() const { return m_places; }
+    size_t Rows() const { return m_used.size(); }
+    size_t TimeSteps() const { return m_timeSteps; }
+    size_t Columns() const { return m_used.size() * m_timeSteps; }
+
+    // Adds the sequences with ids 0, 1, ... and the gaps to the layout.
+    void Fill(MBLayout& layout, std::span<const uint32_t> lengths) const;
+
+private:
+    std::vector<Place> m_places;
+    std::vector<uint32_t> m_used; // occupied time steps of each row
+    size_t m_timeSteps = 0;
 };
 
 } // namespace cntk

@@ -1,20 +1,19 @@
-// Makes the functions that a plugin library exports (ReaderInterface.h, WriterInterface.h) of the templates that make
-// its reader and its writer. They belong in a source file of their own, so that one program can link several plugins.
+// Defines the functions that a plugin library exports (ReaderInterface.h) from the templates that create its reader and
+// writer. Use these macros in a source file of their own, so that one program can link several plugins.
 #pragma once
 
+#include "Common/Interruption.h"
 #include "Common/ReaderInterface.h"
-#include "Common/TemporaryFiles.h"
-#include "Common/WriterInterface.h"
 
 namespace cntk
 {
 
-// Weak: a plugin that writes no files need not be linked with Common.
+// Weak, because a plugin that writes no files need not be linked with Common.
 [[gnu::weak]] void UseTemporaryFiles(TemporaryFiles& files);
 
 } // namespace cntk
 
-// makeReader<ElemType>(context) gives a std::unique_ptr<IDataReader<ElemType>>.
+// makeReader<ElemType>(context) returns a std::unique_ptr<IDataReader<ElemType>>.
 #define CNTK_EXPORT_READER(makeReader)                                                                                 \
     extern "C" CNTK_PLUGIN_EXPORT uint32_t CntkPluginAbi()                                                             \
     {                                                                                                                  \
@@ -36,7 +35,7 @@ namespace cntk
         reader = makeReader<double>(context);                                                                          \
     }
 
-// findFiles(context, files) adds what the reader surely opens (FindInputFilesFunction).
+// findFiles(context, files) adds the files that the reader opens (FindInputFilesFunction).
 #define CNTK_EXPORT_INPUT_FILES(findFiles)                                                                             \
     extern "C" CNTK_PLUGIN_EXPORT void FindInputFiles(const cntk::ReaderContext& context,                              \
                                                       std::vector<cntk::ConfigValue>& files)                           \
@@ -45,6 +44,7 @@ namespace cntk
     }
 
 // makeWriter<ElemType>(context) gives a std::unique_ptr<IDataWriter<ElemType>>.
+// makeWriter<ElemType>(context) returns a std::unique_ptr<IDataWriter<ElemType>>.
 #define CNTK_EXPORT_WRITER(makeWriter)                                                                                 \
     extern "C" CNTK_PLUGIN_EXPORT void GetWriterF(std::unique_ptr<cntk::IDataWriter<float>>& writer,                   \
                                                   const cntk::ReaderContext& context)                                  \

@@ -1,13 +1,10 @@
-// Plugin search, the interface check, and what to say when a plugin is not there or does not load.
+// Plugin search, the interface check, and the messages for plugins that are missing or do not load.
 #include "Common/PluginLoader.h"
 
-#include "Common/CompositeOrder.h"
-#include "Common/CompositeReader.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "Common/Log.h"
-#include "Common/TemporaryFiles.h"
+#include "Common/Interruption.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -26,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* c_suffix = ".so";
 
-// Writers live in the library of their reader; what the later one of two readers could do the other can.
+// Other names of a library: a writer is part of its reader's library, and a later reader replaced an earlier one.
 struct Alias
 {
     const char* name;
@@ -53,8 +50,8 @@ std::string ProgramFolder()
     return error ? std::string(".") : program.parent_path().string();
 }
 
-// Names of the plugin files of a folder. Folders of LD_LIBRARY_PATH hold any library, so there a name must look like
-// ours.
+// Lists the plugin files of a folder. Without anyName (folders of LD_LIBRARY_PATH, which hold other libraries, too)
+// only names with Reader or Writer count.
 std::vector<std::string> PluginFilesIn(const std::string& folder, bool anyName)
 {
     std::vector<std::string> names;
@@ -98,7 +95,7 @@ std::vector<PluginFile> PluginFiles(const PluginSearch& search)
     return files;
 }
 
-// The file of a type: exactly spelled, else in any case (as on Windows).
+// Finds the file of a reader type: first as spelled, then in any case (as on Windows).
 std::optional<PluginFile> FindPluginFile(const std::string& type, const PluginSearch& search)
 {
     if (const auto path = FindLibrary(search.Folders(), type + c_suffix))
@@ -133,11 +130,12 @@ std::string LoaderReason()
 
 void* OpenLibrary(const std::string& path)
 {
-    // RTLD_NOW: a missing symbol is reported here and not in the middle of a training.
+    // RTLD_NOW reports a missing symbol here and not during training. RTLD_NODELETE keeps the code of open readers and
+    // of their errors in memory.
     return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
-// Why an open library is no plugin for this program; empty if it is one.
+// Explains why an open library is no plugin for this program. Empty if it is one.
 std::string InterfaceProblem(void* handle)
 {
     const auto abi = reinterpret_cast<PluginAbiFunction>(dlsym(handle, "CntkPluginAbi"));
@@ -149,55 +147,6 @@ std::string InterfaceProblem(void* handle)
                       c_pluginAbi, "; build both from the same sources");
     return {};
 }
-
-// Keeps the library beside the object, so that whoever holds the object need not.
-template <class ElemType>
-class LoadedReader final : public IDataReader<ElemType>
-{
-public:
-    LoadedReader(PluginLibrary library, const ReaderContext& context)
-        : m_library(std::move(library)), m_reader(m_library.MakeReader<ElemType>(context))
-    {
-    }
-    const std::vector<StreamInfo>& Streams() const override { return m_reader->Streams(); }
-    void StartEpoch(const EpochRequest& request) override { m_reader->StartEpoch(request); }
-    bool GetMinibatch(HostMinibatch<ElemType>& minibatch) override { return m_reader->GetMinibatch(minibatch); }
-    size_t TotalSamples() override { return m_reader->TotalSamples(); }
-    std::vector<std::string> CreateLabelMaps() override { return m_reader->CreateLabelMaps(); }
-    bool HasLattices() const override { return m_reader->HasLattices(); }
-    size_t ParallelSequences(size_t epoch) const override { return m_reader->ParallelSequences(epoch); }
-    void VisitListedFiles(const ListedFileVisitor& visit) const override { m_reader->VisitListedFiles(visit); }
-    size_t SequencesToWrite() const override { return m_reader->SequencesToWrite(); }
-
-private:
-    PluginLibrary m_library;
-    std::unique_ptr<IDataReader<ElemType>> m_reader;
-};
-
-template <class ElemType>
-class LoadedWriter final : public IDataWriter<ElemType>
-{
-public:
-    LoadedWriter(PluginLibrary library, const ReaderContext& context)
-        : m_library(std::move(library)), m_writer(m_library.MakeWriter<ElemType>(context))
-    {
-    }
-    std::vector<std::string> OutputNames() const override { return m_writer->OutputNames(); }
-    void RequireFit(const std::map<std::string, size_t>& rows, size_t sequences) const override
-    {
-        m_writer->RequireFit(rows, sequences);
-    }
-    void SaveMinibatch(const std::map<std::string, StreamBatch<ElemType>>& outputs,
-                       const std::vector<std::string>& sequenceKeys) override
-    {
-        m_writer->SaveMinibatch(outputs, sequenceKeys);
-    }
-    void Finish() override { m_writer->Finish(); }
-
-private:
-    PluginLibrary m_library;
-    std::unique_ptr<IDataWriter<ElemType>> m_writer;
-};
 
 } // namespace
 
@@ -280,7 +229,7 @@ PluginLibrary PluginLibrary::Open(const std::string& type, const PluginSearch& s
         dlclose(handle);
         FailAt(where, ErrorKind::Device, "'", path, "' cannot be used as a reader or writer: ", problem);
     }
-    // A library without it leaves its temporary files behind when a signal ends the program.
+    // A library without this function leaves its temporary files behind when a signal ends the program.
     if (const auto share = reinterpret_cast<ShareTemporaryFilesFunction>(dlsym(handle, "ShareTemporaryFiles")))
         share(TemporaryFilesInUse());
     return PluginLibrary(std::move(name), std::move(path), handle, where);
@@ -330,7 +279,7 @@ std::unique_ptr<IDataReader<ElemType>> PluginLibrary::MakeReader(const ReaderCon
 namespace
 {
 
-// "; writers that exist: BinaryWriter, HTKMLFWriter", by the names that configs ask for; empty if there are none.
+// "; writers that exist: BinaryWriter, HTKMLFWriter", with the names that configs use. Empty if there are none.
 std::string ExistingWritersText(const std::string& folder)
 {
     PluginSearch search;
@@ -379,50 +328,10 @@ std::unique_ptr<IDataWriter<ElemType>> PluginLibrary::MakeWriter(const ReaderCon
 }
 
 template <class ElemType>
-std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context)
-{
-    if (const std::optional<ConfigValue> readers = context.config.FindHere("readers"))
-    {
-        constexpr const char* parallelKey = "nbruttsineachrecurrentiter";
-        constexpr const char* parallelAlias = "nbruttineachrecurrentiter"; // as the book's examples have it
-        std::string parallel; // what the first part says holds for those that say nothing
-        std::vector<typename CompositeReader<ElemType>::Part> parts;
-        const ConfigParameters* first = nullptr;
-        for (const ConfigValue& name : readers->AsArray())
-        {
-            // A block found further out could be the one that holds this list.
-            const ConfigParameters* block = context.config.FindBlockHere(name.Text());
-            if (block == nullptr)
-                FailAt(readers->Where(), ErrorKind::Config, "readers: there is no block '", name.Text(), "' in '",
-                       context.config.Path(), "'", DidYouMean(name.Text(), context.config.BlockNames()));
-            if (const std::optional<ConfigValue> inner = block->FindHere("readers"))
-                FailAt(inner->Where(), ErrorKind::Config, "readers: '", name.Text(),
-                       "' is one of several readers and has readers of its own, '", inner->Text(),
-                       "'; expected a single reader with its blocks");
-            if (parts.empty() && (block->ExistsHere(parallelKey) || block->ExistsHere(parallelAlias)))
-                parallel = block->Require(block->ExistsHere(parallelKey) ? parallelKey : parallelAlias).Text();
-            else if (!parallel.empty() && !block->Exists(parallelKey) && !block->Exists(parallelAlias))
-                block->Set(parallelKey, parallel);
-            first = first == nullptr ? block : first;
-            WarnOfOtherOrder(*block, *first, context.forWriting, context.log);
-            const std::string type = ReaderTypeOf(*block);
-            parts.push_back({name.Text(), LoadReader<ElemType>(type, context.For(*block)), ToLower(type)});
-        }
-        if (parts.empty())
-            FailAt(readers->Where(), ErrorKind::Config, "readers is empty; it needs names of blocks, such as a:b");
-        return std::make_unique<CompositeReader<ElemType>>(std::move(parts), readers->Where(), &context.log);
-    }
-    const SourcePos where = context.config.WhereOf("readerType");
-    return std::make_unique<LoadedReader<ElemType>>(PluginLibrary::Open(readerType, PluginSearch::Default(), where),
-                                                    context);
-}
-
-template <class ElemType>
 std::unique_ptr<IDataWriter<ElemType>> LoadWriter(const std::string& writerType, const ReaderContext& context)
 {
     const SourcePos where = context.config.WhereOf("writerType");
-    return std::make_unique<LoadedWriter<ElemType>>(PluginLibrary::Open(writerType, PluginSearch::Default(), where),
-                                                    context);
+    return PluginLibrary::Open(writerType, PluginSearch::Default(), where).MakeWriter<ElemType>(context);
 }
 
 template std::unique_ptr<IDataReader<float>> PluginLibrary::MakeReader<float>(const ReaderContext&) const;
@@ -431,8 +340,6 @@ template void PluginLibrary::RequireWriter<float>() const;
 template void PluginLibrary::RequireWriter<double>() const;
 template std::unique_ptr<IDataWriter<float>> PluginLibrary::MakeWriter<float>(const ReaderContext&) const;
 template std::unique_ptr<IDataWriter<double>> PluginLibrary::MakeWriter<double>(const ReaderContext&) const;
-template std::unique_ptr<IDataReader<float>> LoadReader<float>(const std::string&, const ReaderContext&);
-template std::unique_ptr<IDataReader<double>> LoadReader<double>(const std::string&, const ReaderContext&);
 template std::unique_ptr<IDataWriter<float>> LoadWriter<float>(const std::string&, const ReaderContext&);
 template std::unique_ptr<IDataWriter<double>> LoadWriter<double>(const std::string&, const ReaderContext&);
 

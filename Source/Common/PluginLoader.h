@@ -1,11 +1,10 @@
-// Finds, opens and describes reader and writer libraries (ReaderInterface.h, WriterInterface.h) at run time.
-// A plugin of type T is the file T.so in ../lib or ../lib/cntk seen from the program, in LD_LIBRARY_PATH or where the
-// system looks; a type with a slash in it is a path.
+// Finds, opens and describes reader and writer libraries (ReaderInterface.h) at run time. A plugin of type T is the
+// file T.so in ../lib or ../lib/cntk seen from the program, in LD_LIBRARY_PATH or in the system's library folders.
+// A type with a slash is a path.
 #pragma once
 
 #include "Common/ReaderInterface.h"
 #include "Common/SourceText.h"
-#include "Common/WriterInterface.h"
 
 #include <memory>
 #include <optional>
@@ -18,18 +17,18 @@ namespace cntk
 
 constexpr const char* c_defaultReaderType = "UCIFastReader";
 
-// Where plugins are looked for, in this order, before the system's own search.
+// The folders that are searched for plugins, in this order, before the system's library folders.
 struct PluginSearch
 {
-    std::vector<std::string> programFolders; // every plugin in there is listed
+    std::vector<std::string> programFolders; // every plugin in these folders is listed
     std::vector<std::string> libraryPath;    // LD_LIBRARY_PATH
 
-    // From the program's own place and the environment.
+    // Derives the folders from the program's path and the environment.
     static PluginSearch Default();
     std::vector<std::string> Folders() const; // all of them
 };
 
-// The path of the first library of that file name in the folders; none where there is none.
+// Returns the path of the first library of that file name in the folders.
 std::optional<std::string> FindLibrary(const std::vector<std::string>& folders, const std::string& name);
 
 // A plugin of the search folders. A library that cannot be opened has a problem and an empty description.
@@ -43,25 +42,26 @@ struct PluginRecord
     std::string problem;
 };
 
-// One open plugin. The code stays in memory until the program ends: an error thrown by a plugin outlives its reader.
+// One open plugin. Its code stays in memory until the program ends, because readers, writers and errors outlive the
+// object.
 class PluginLibrary
 {
 public:
-    // Fails (Config) if there is no such plugin, and (Device) with the loader's own reason if there is one that does
-    // not load or was built for another interface. where: the value of readerType or writerType.
+    // Fails (Config) if there is no such plugin. Fails (Device) with the loader's reason if the plugin does not load or
+    // was built for another interface. where: the value of readerType or writerType.
     static PluginLibrary Open(const std::string& type, const PluginSearch& search, const SourcePos& where = {});
 
     const std::string& Name() const { return m_name; }
     const std::string& Path() const { return m_path; }
 
-    // What it says of itself; none where it says nothing.
+    // Returns the plugin's description of itself, if it exports one.
     std::optional<PluginDescription> Describe() const;
-    // Adds the files that its reader surely opens (FindInputFilesFunction), where it says which.
+    // Adds the files that its reader opens (FindInputFilesFunction), if the plugin exports that function.
     void AddInputFiles(const ReaderContext& context, std::vector<ConfigValue>& files) const;
     // Fails (Config) if the plugin has no writer of that type.
     template <class ElemType>
     void RequireWriter() const;
-    // Fails if the plugin has no reader (writer).
+    // Creates a reader or a writer. Fails (Config) if the plugin has none.
     template <class ElemType>
     std::unique_ptr<IDataReader<ElemType>> MakeReader(const ReaderContext& context) const;
     template <class ElemType>
@@ -80,21 +80,18 @@ private:
     SourcePos m_where;
 };
 
-// The reader (writer) that the block asks for with readerType= (writerType=). A block with readers=a:b gives the
-// readers of the blocks a and b as one (CompositeReader.h).
-template <class ElemType>
-std::unique_ptr<IDataReader<ElemType>> LoadReader(const std::string& readerType, const ReaderContext& context);
+// Opens the writer that the block asks for with writerType=. CompositeReader.h has LoadReader.
 template <class ElemType>
 std::unique_ptr<IDataWriter<ElemType>> LoadWriter(const std::string& writerType, const ReaderContext& context);
 
-// readerType= of a block (outwards look-up), or the default.
+// Returns readerType= of the block or an enclosing block, or the default.
 std::string ReaderTypeOf(const ConfigParameters& config);
 
-// All plugins of the search folders in alphabetical order; opens every one.
+// Opens and describes all plugins of the search folders, in alphabetical order.
 std::vector<PluginRecord> ListPlugins(const PluginSearch& search = PluginSearch::Default());
-// Their names alone; opens none.
+// Returns the names of these plugins without opening them.
 std::vector<std::string> PluginNames(const PluginSearch& search = PluginSearch::Default());
-// Other names by which configs ask for the same library: "HTKMLFWriter" of "HTKMLFReader".
+// Returns other names of a library in configs: "HTKMLFWriter" for "HTKMLFReader".
 std::vector<std::string> PluginAliases(std::string_view name);
 
 } // namespace cntk

@@ -1,11 +1,11 @@
-// The original's random streams on Linux, written out so that they do not depend
-// on a C library.
+// The random streams of CNTK v1.1 on Linux, independent of the C library, and the seeds for them.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace cntk
 {
@@ -50,7 +50,7 @@ inline double MinStdRand0::Canonical<double>()
     return value < 1.0 ? value : 0x1.fffffffffffffp-1;
 }
 
-// Marsaglia's polar method; gives y*f first and keeps x*f for the next call.
+// Marsaglia's polar method. Returns y*f first and saves x*f for the next call.
 template <class T>
 class NormalDistribution
 {
@@ -95,7 +95,7 @@ public:
             MakeWords();
         return m_words[m_next++] >> 1;
     }
-    // The readers' draw in [begin, end), which must not be empty: r1*RAND_MAX + r2 in 32-bit wrap-around,
+    // Draw of the readers in [begin, end), which must not be empty: r1*RAND_MAX + r2 in 32-bit wrap-around,
     // sign-extended, modulo the width.
     size_t Draw(size_t begin, size_t end)
     {
@@ -110,8 +110,46 @@ private:
     static constexpr size_t c_words = 6 * c_degree;
     void MakeWords();
 
-    std::array<uint32_t, c_words> m_words{}; // the last ones made: first those before, then those that are next
+    std::array<uint32_t, c_words> m_words{}; // the previous c_degree words, then the next words
     size_t m_next = c_words;
+};
+
+// The seeds of one purpose (initial values, dropout, noise, order of the data). Where CNTK v1.1 seeds a generator with
+// n, the stream gives the seed of number n. Without a trainingSeed this seed is n. With a trainingSeed, seeds of
+// different purposes, numbers and trainingSeeds are independent.
+class SeedStream
+{
+public:
+    SeedStream() = default;
+    SeedStream(uint64_t trainingSeed, std::string_view purpose) : m_isOriginal(trainingSeed == 0)
+    {
+        m_key = Mix(trainingSeed + c_step);
+        for (const char letter : purpose)
+            m_key = Mix(m_key ^ uint8_t(letter));
+    }
+
+    // 1 to 2^31-2 with a trainingSeed: all generators give different streams for these seeds.
+    uint64_t operator()(uint64_t number) const
+    {
+        return m_isOriginal ? number : 1 + Mix(m_key + number * c_step) % c_seeds;
+    }
+
+    bool operator==(const SeedStream&) const = default;
+
+private:
+    static constexpr uint64_t c_step = 0x9E3779B97F4A7C15u;
+    static constexpr uint64_t c_seeds = 2147483646u;
+
+    // The finishing step of splitmix64.
+    static uint64_t Mix(uint64_t value)
+    {
+        value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
+        value = (value ^ (value >> 27)) * 0x94D049BB133111EBu;
+        return value ^ (value >> 31);
+    }
+
+    bool m_isOriginal = true;
+    uint64_t m_key = 0;
 };
 
 } // namespace cntk

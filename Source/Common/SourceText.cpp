@@ -12,11 +12,11 @@ namespace cntk
 namespace
 {
 
-// A longer line is shown as a window around the position, so that the caret stays on the user's screen.
+// Longer lines are reduced to a window around the position, so that the caret stays on the screen.
 constexpr size_t c_excerptWidth = 110;
 constexpr size_t c_contextBefore = 60;
 
-// A control character would be a command to the terminal, or take no cell of it: the caret would be elsewhere.
+// True for control characters, which would be commands to the terminal or would shift the caret.
 bool IsUnseen(char c)
 {
     const auto code = static_cast<unsigned char>(c);
@@ -94,7 +94,7 @@ std::string SourcePos::Excerpt() const
     std::replace_if(shown.begin(), shown.end(), IsUnseen, '?');
     std::string result = number + " | " + lead + shown + (isCut ? "...\n" : "\n");
     result += std::string(number.size(), ' ') + " | " + std::string(lead.size(), ' ');
-    // Tabs are repeated, so that the caret stands under the word whatever the tab width.
+    // Repeats tabs, so that the caret stands under the word with any tab width.
     std::string_view before = line.substr(0, column);
     for (size_t tab = before.find('\t'); tab != std::string_view::npos; tab = before.find('\t'))
     {
@@ -102,9 +102,9 @@ std::string SourcePos::Excerpt() const
         before.remove_prefix(tab + 1);
     }
     result += std::string(CellsOf(before), ' ') + '^';
-    const size_t stretch = CellsOf(line.substr(column, length));
-    if (stretch > 1)
-        result.append(stretch - 1, '~');
+    const size_t cells = CellsOf(line.substr(column, length));
+    if (cells > 1)
+        result.append(cells - 1, '~');
     return result;
 }
 

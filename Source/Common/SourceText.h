@@ -1,5 +1,5 @@
-// A piece of text that a user wrote (config file, NDL script, command line) and positions in it, so that an error can
-// show the line with a caret under the exact word.
+// A text of the user (config file, NDL script, command line) and positions in it, so that an error can show the line
+// with a caret under the exact word.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace cntk
 {
 
-// The text and its name ("exp.cntk", "command line"). Immutable once made; shared by all positions in it.
+// The text and its name ("exp.cntk", "command line"). Immutable; shared by all positions in it.
 class SourceText
 {
 public:
@@ -20,20 +20,20 @@ public:
     const std::string& Name() const { return m_name; }
     std::string_view Text() const { return m_text; }
 
-    // 1-based line and column (in bytes) of an offset; an offset beyond the end counts as the end.
+    // 1-based line and column (in bytes) of an offset. An offset beyond the end counts as the end.
     size_t LineOf(size_t offset) const;
     size_t ColumnOf(size_t offset) const;
 
-    // The line that holds the offset, without its line end.
+    // The line that contains the offset, without its line end.
     std::string_view LineAt(size_t offset) const;
 
 private:
     std::string m_name;
     std::string m_text;
-    std::vector<size_t> m_lineStarts; // offset of each line; --print-config asks for the line of every value
+    std::vector<size_t> m_lineStarts; // offset of each line
 };
 
-// A stretch of a SourceText. A default-made position is "nowhere" and prints as an empty string.
+// A range of a SourceText. A default position is "nowhere" and prints as an empty string.
 struct SourcePos
 {
     std::shared_ptr<const SourceText> text;

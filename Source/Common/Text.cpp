@@ -1,14 +1,16 @@
-// Numbers are read strictly: the whole text or nothing.
+// Numbers are parsed strictly: the whole text must be a number.
 #include "Common/Text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <span>
+#include <string_view>
 
 namespace cntk
 {
@@ -26,8 +28,8 @@ bool StartsWithIgnoreCase(std::string_view text, std::string_view start)
     return text.size() >= start.size() && EqualsIgnoreCase(text.substr(0, start.size()), start);
 }
 
-// What Microsoft's printf wrote for numbers that are none: 1#INF, -1.#INF, 1.#IND, 1.#QNAN. The original takes any rest
-// that begins with #inf.
+// Parses the ends of 1#INF, -1.#INF, 1.#IND and 1.#QNAN, by which Microsoft's printf writes infinity and NaN. Same as
+// CNTK v1.1, any text after #inf is ignored.
 std::optional<double> ParseMicrosoftSpecial(bool isNegative, std::string_view rest)
 {
     const double infinity = std::numeric_limits<double>::infinity();
@@ -56,7 +58,7 @@ std::optional<T> ParseWhole(std::string_view text)
     return value;
 }
 
-// Edits between two lower-case words, a swap of neighbours counting as one (optimal string alignment).
+// Number of edits between two lower-case words. A swap of neighbours is one edit (optimal string alignment).
 size_t EditDistance(std::string_view a, std::string_view b)
 {
     std::vector<size_t> beforeLast(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -103,7 +105,7 @@ std::string_view Trim(std::string_view text)
     constexpr std::string_view c_white = " \t\r\n\v\f";
     const size_t begin = text.find_first_not_of(c_white);
     if (begin == std::string_view::npos)
-        return text.substr(0, 0); // whose place in a line may be asked for
+        return text.substr(0, 0); // keeps the position in the text
     return text.substr(begin, text.find_last_not_of(c_white) - begin + 1);
 }
 
@@ -125,7 +127,7 @@ bool ContinuesCharacter(char c)
     return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-// The first code point of the text; bytes that are no UTF-8 stand for themselves.
+// Decodes the first code point of the text. Bytes that are not UTF-8 have their own value.
 uint32_t FirstCodePoint(std::string_view text, size_t length)
 {
     const auto lead = static_cast<unsigned char>(text[0]);
@@ -196,7 +198,7 @@ std::optional<double> ParseDouble(std::string_view text)
     if (error == std::errc() && end == text.data() + text.size() && !text.empty())
         return value;
 
-    // Everything rare: hexadecimal, a plus sign, overflow to infinity, leading blanks, 1#INF.
+    // Handles rare forms: hexadecimal, a plus sign, overflow to infinity, leading blanks, 1#INF.
     const std::string copy(text);
     char* rest = nullptr;
     value = std::strtod(copy.c_str(), &rest);
@@ -253,7 +255,7 @@ std::vector<std::string> NearestNames(std::string_view name, const std::vector<s
     std::vector<std::string> result;
     for (const auto& [distance, candidate] : near)
     {
-        // A slip of one letter makes farther names noise.
+        // A name with one wrong letter needs no suggestions at a larger distance.
         if (result.size() == most || distance > near.front().first + 1)
             break;
         if (std::find(result.begin(), result.end(), *candidate) == result.end())
@@ -271,6 +273,86 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string>& ca
     for (size_t i = 1; i < near.size(); ++i)
         text += (i + 1 < near.size() ? ", '" : " or '") + near[i] + '\'';
     return text + '?';
+}
+
+namespace
+{
+
+template <class Number, class... Format>
+std::string_view PrintInto(char (&buffer)[32], Number number, Format... format)
+{
+    return {buffer, static_cast<size_t>(std::to_chars(buffer, buffer + sizeof buffer, number, format...).ptr - buffer)};
+}
+
+} // namespace
+
+MessagePart::MessagePart(std::string_view text) : m_text(text) {}
+MessagePart::MessagePart(const std::string& text) : m_text(text) {}
+MessagePart::MessagePart(const char* text) : m_text(text != nullptr ? std::string_view(text) : std::string_view()) {}
+MessagePart::MessagePart(char character) : m_number{character}, m_text(m_number, 1) {}
+MessagePart::MessagePart(int number) : m_text(PrintInto(m_number, number)) {}
+MessagePart::MessagePart(unsigned number) : m_text(PrintInto(m_number, number)) {}
+MessagePart::MessagePart(long number) : m_text(PrintInto(m_number, number)) {}
+MessagePart::MessagePart(unsigned long number) : m_text(PrintInto(m_number, number)) {}
+MessagePart::MessagePart(long long number) : m_text(PrintInto(m_number, number)) {}
+MessagePart::MessagePart(unsigned long long number) : m_text(PrintInto(m_number, number)) {}
+MessagePart::MessagePart(double number) : m_text(PrintInto(m_number, number, std::chars_format::general, 6)) {}
+
+std::string ConcatParts(std::initializer_list<MessagePart> parts)
+{
+    std::string message;
+    for (const MessagePart& part : parts)
+        message += part.Text();
+    return message;
+}
+
+std::string Counted(size_t number, const char* noun)
+{
+    std::string text = std::to_string(number) + " " + noun;
+    if (number == 1)
+        return text;
+    const std::string_view word(noun);
+    if (word.ends_with("ry")) // entry
+        return text.replace(text.size() - 1, 1, "ies");
+    return text + (word.ends_with("s") || word.ends_with("tch") ? "es" : "s"); // class, minibatch; epoch
+}
+
+std::string CharacterInWords(std::string_view text)
+{
+    const auto first = static_cast<unsigned char>(text.empty() ? ' ' : text[0]);
+    if (first < ' ' || first == 0x7f)
+        return Concat("the control character ", int(first));
+    if (first < 0x80)
+        return Concat("'", text[0], "'");
+    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    unsigned code = first & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++)
+    {
+        const unsigned next = i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+        if (first < 0xc0 || next >> 6 != 2)
+            return Concat("the byte ", int(first), ", which is no UTF-8");
+        code = code << 6 | (next & 0x3f);
+    }
+    char number[16];
+    std::snprintf(number, sizeof number, "U+%04X", code);
+    return Concat("'", text.substr(0, length), "' (", number, ")");
+}
+
+std::string OddCharacterIn(std::string_view name)
+{
+    const auto odd = std::find_if(name.begin(), name.end(), [](char c) { return c <= ' ' || c > '~'; });
+    return odd == name.end() ? std::string() : CharacterInWords(name.substr(static_cast<size_t>(odd - name.begin())));
+}
+
+std::string LookalikeIn(std::string_view text)
+{
+    // No-break and zero-width blanks, quotes, the byte order mark.
+    constexpr std::string_view lookalikes[] = {"\u00a0", "\u200b", "\u2018", "\u2019", "\u201c",
+                                               "\u201d", "\u201e", "\u202f", "\ufeff"};
+    size_t first = text.size();
+    for (const std::string_view lookalike : lookalikes)
+        first = std::min(first, text.find(lookalike));
+    return first == text.size() ? std::string() : "; it holds " + CharacterInWords(text.substr(first));
 }
 
 } // namespace cntk

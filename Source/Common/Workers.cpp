@@ -1,3 +1,4 @@
+// Gathering by exchanges, and the run-time search for the MPI library.
 #include "Common/Workers.h"
 
 #include "Common/Error.h"
@@ -24,7 +25,7 @@ std::span<const std::byte> BytesOf(const std::vector<T>& values)
     return std::as_bytes(std::span(values));
 }
 
-// Of the first of these variables that is there.
+// Returns the number in the first of these environment variables that is set.
 size_t NumberIn(std::initializer_list<const char*> variables, size_t otherwise)
 {
     for (const char* name : variables)
@@ -33,7 +34,7 @@ size_t NumberIn(std::initializer_list<const char*> variables, size_t otherwise)
     return otherwise;
 }
 
-// OpenMPI opens parts of itself that look for its symbols; the code stays until the program ends.
+// RTLD_GLOBAL: OpenMPI opens plugins that need its symbols. The code stays in memory until the program ends.
 void* OpenWorkersLibrary(const std::string& path)
 {
     return dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
@@ -94,7 +95,7 @@ void Workers::Take(size_t rank, std::span<std::byte> bytes)
 
 bool IsStartedAsWorker()
 {
-    // OpenMPI's mpiexec, and srun and others that speak PMIx or PMI.
+    // Set by OpenMPI's mpiexec, and by srun and other launchers that support PMIx or PMI.
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
         if (std::getenv(name) != nullptr)
             return true;
@@ -136,7 +137,7 @@ std::unique_ptr<Workers> MeetWorkers()
     if (library == nullptr)
         Fail(ErrorKind::Device, "parallelTrain=true: '", *path, "' cannot be opened: ", dlerror());
     auto* const meet = reinterpret_cast<MeetWorkersFunction*>(dlsym(library, c_workersFunction));
-    std::string problem = "it has no such function";
+    std::string problem = "it does not export CntkMeetWorkers";
     std::unique_ptr<Workers> workers(meet == nullptr ? nullptr : meet(c_workersInterface, &problem));
     if (!workers)
         Fail(ErrorKind::Device, "parallelTrain=true: '", *path, "' cannot be used: ", problem);

@@ -1,7 +1,6 @@
 // The graph and its editing. Every change of structure passes through here and increases the structure version.
 #include "ComputationNetwork/ComputationNetwork.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"

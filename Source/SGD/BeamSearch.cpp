@@ -2,8 +2,8 @@
 // from the beginning of the sentence.
 #include "SGD/BeamSearch.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 #include <cmath>

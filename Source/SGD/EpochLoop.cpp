@@ -1,7 +1,6 @@
 // The minibatch loop.
 #include "SGD/EpochLoop.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Operations.h"

@@ -1,7 +1,6 @@
 // Line shapes of training and evaluation. Scripts match them: change nothing but what follows a line.
 #include "SGD/Progress.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 

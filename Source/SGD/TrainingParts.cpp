@@ -1,6 +1,5 @@
 #include "SGD/TrainingParts.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"

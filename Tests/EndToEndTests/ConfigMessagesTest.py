@@ -66,7 +66,7 @@ class ConfigMessagesTest(MessagesTestCase):
                 ("maxEpochs=1", "maxEpochs", "7:5", "maxEpochs' is 'true",
                  "a whole number that is not negative; a name without a value stands for true"),
                 ("minibatchSize=4", "minibatchSize=4#old", "8:19", "minibatchSize' is '4#old",
-                 "a whole number that is not negative; a comment begins behind a blank"),
+                 "a whole number that is not negative; a comment begins after a blank"),
                 ("minibatchSize=4", "L2RegWeight=-1#INF", "8:17", "L2RegWeight' is '-1#INF", "a number >= 0"),
                 ("minibatchSize=4", "minibatchSize=4 8", "8:19", "minibatchSize' is '4 8",
                  "a whole number that is not negative; elements of a list are separated by ':'"),

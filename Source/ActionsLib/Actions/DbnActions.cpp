@@ -4,7 +4,6 @@
 #include "ActionsLib/JobParts/CommandSettings.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/Networks/NetworkParts.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

@@ -1,9 +1,9 @@
 // Marks in DBN files are four characters without a terminating zero.
 #include "ActionsLib/Actions/DbnFile.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/Files/ByteStream.h"
 
 #include <cmath>

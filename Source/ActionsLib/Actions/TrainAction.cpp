@@ -6,7 +6,6 @@
 #include "ActionsLib/JobParts/ErrorPlaces.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/JobParts/ReaderSource.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

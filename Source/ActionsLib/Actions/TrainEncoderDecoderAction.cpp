@@ -6,10 +6,10 @@
 #include "ActionsLib/JobParts/CommandSettings.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/JobParts/ReaderSource.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
+#include "Common/Text.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
 

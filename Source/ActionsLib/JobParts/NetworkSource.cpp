@@ -8,7 +8,6 @@
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
 #include "Common/Log.h"
-#include "Common/Message.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Files/ModelFile.h"

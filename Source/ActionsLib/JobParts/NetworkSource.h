@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ActionsLib/Action.h"
-#include "Common/SeedStream.h"
+#include "Common/Random.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 

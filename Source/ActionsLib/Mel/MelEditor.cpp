@@ -6,7 +6,6 @@
 #include "ActionsLib/Mel/MelUse.h"
 #include "ActionsLib/Mel/MelValues.h"
 #include "ActionsLib/Ndl/NdlParser.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"

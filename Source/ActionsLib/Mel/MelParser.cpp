@@ -1,7 +1,6 @@
 // A scanner that only looks for the borders of statements; what is NDL is left to the NDL parser.
 #include "ActionsLib/Mel/MelParser.h"
 
-#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 

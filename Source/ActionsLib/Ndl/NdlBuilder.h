@@ -5,7 +5,7 @@
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "ActionsLib/Ndl/NdlSyntax.h"
 #include "Common/Error.h"
-#include "Common/SeedStream.h"
+#include "Common/Random.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // What is wrong with a finished network, in the words of its script: the place, the macros around it, and where the
 // shapes come from.
 #include "ActionsLib/Ndl/NdlBuilder.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"

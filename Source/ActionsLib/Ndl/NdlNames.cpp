@@ -1,7 +1,6 @@
 // What names stand for: variables, parameters of macros, dotted paths into macros, nodes of the network.
 #include "ActionsLib/Ndl/NdlBuilder.h"
 #include "Common/Error.h"
-#include "Common/OddCharacters.h"
 #include "Common/Text.h"
 
 #include <algorithm>

@@ -2,9 +2,7 @@
 // separates arguments, but not statements; a newline ends a statement, but not an argument list).
 #include "ActionsLib/Ndl/NdlParser.h"
 
-#include "Common/Characters.h"
 #include "Common/Error.h"
-#include "Common/OddCharacters.h"
 #include "Common/Text.h"
 
 #include <algorithm>

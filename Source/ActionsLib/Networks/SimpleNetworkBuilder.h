@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Common/Config/Options.h"
-#include "Common/SeedStream.h"
+#include "Common/Random.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 
 #include <memory>

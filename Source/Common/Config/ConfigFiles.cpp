@@ -1,4 +1,4 @@
-// All files and arguments become one text, each stretch with its origin; then that text is parsed as the original does.
+// Joins all files and arguments to one text whose segments have their source positions, then parses that text.
 #include "Common/Config/ConfigFiles.h"
 
 #include "Common/Config/ConfigTree.h"
@@ -102,7 +102,7 @@ private:
         {
             if (EqualsIgnoreCase(name, "currentDirectory") && equals != std::string::npos)
                 ChangeDirectory(index, Unquoted(argument.substr(equals + 1)));
-            // A name alone means name=true; one of a file with an extension is meant as what it is.
+            // A name alone means name=true, unless it is the name of an existing file with an extension.
             const bool isName = equals == std::string::npos && argument.find('.') != std::string::npos;
             if (isName && FileExists(ResolveInputPath(argument)))
                 FailAt(PositionOfArgument(index), ErrorKind::Usage, "argument ", index + 1, " '", argument,
@@ -114,8 +114,8 @@ private:
         }
     }
 
-    // The argument without closing brackets at its end that close nothing, here or in an argument before: the original
-    // ignores these.
+    // Returns the argument without unmatched closing brackets at its end, which CNTK v1.1 ignores. Brackets may be
+    // opened in an earlier argument.
     std::string_view WithoutStrayBrackets(size_t index)
     {
         const std::string_view argument = m_arguments[index];
@@ -141,7 +141,7 @@ private:
         return argument.substr(0, at);
     }
 
-    // A config may be given by arguments alone, but none has a parameter of nearly that name.
+    // Fails if an argument is nearly named configFile. No parameter has such a name.
     void CheckForMisspeltConfigFile() const
     {
         for (size_t i = 0; i < m_arguments.size(); ++i)
@@ -154,7 +154,7 @@ private:
                        "'; did you mean configFile", argument.substr(equals), "?");
             if (equals == std::string::npos && argument.find('.') != std::string::npos)
                 FailAt(PositionOfArgument(i), ErrorKind::Usage, "argument ", i + 1, " '", argument,
-                       "' is no name=value, and no file of that name is there; config files are given as "
+                       "' is no name=value, and no file of that name exists; config files are given as "
                        "configFile=<file>",
                        NearFilesHint(argument));
         }
@@ -205,7 +205,7 @@ private:
         CheckLineEnds(source);
         const std::string clean = RemoveComments(source->Text());
 
-        // Lines that begin with "include=" at the first column are replaced by the files that they name.
+        // Replaces lines that begin with "include=" in the first column by the files that they name.
         size_t done = 0;
         for (size_t at = clean.starts_with(c_include) ? 0 : NextInclude(clean, 0); at != std::string::npos;
              at = NextInclude(clean, at))
@@ -249,7 +249,7 @@ private:
         }
     }
 
-    // Paths are relative to the working directory; many expect them to be relative to the including file.
+    // Fails if the path is relative to the including file. Paths are relative to the working directory.
     void FailBesideIncluder(const std::string& path, const std::string& includer, const SourcePos& where) const
     {
         const size_t slash = ResolveOutputPath(includer).rfind('/');
@@ -275,7 +275,7 @@ private:
     const std::vector<std::string>& m_arguments;
     std::shared_ptr<const SourceText> m_commandLine;
     std::vector<size_t> m_offsets; // of each argument in the command line
-    size_t m_openBrackets = 0;     // at the end of the last argument
+    size_t m_openBrackets = 0;     // still open at the end of the last argument
     std::unique_ptr<ConfigText> m_text = std::make_unique<ConfigText>();
     std::set<std::string> m_included;
     LoadedConfig m_result;

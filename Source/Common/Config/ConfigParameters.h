@@ -1,6 +1,7 @@
 // The config language of the book (3.9, 5.1.3): a tree of blocks, arrays and values with source positions, parsed once.
-// Names compare without regard to case. A name is looked up in its block, then in the enclosing blocks, to the root. A
-// block that is found outside of the block that asks for it looks up what it lacks as if it stood there.
+// Names are case-insensitive. A name is looked up in its block, then in the enclosing blocks, up to the root. If a
+// block is found in an enclosing block, it looks up missing names as if it stood in the block that asked for it.
+// ConfigTree.cpp implements these classes.
 #pragma once
 
 #include "Common/SourceText.h"
@@ -17,43 +18,43 @@ namespace cntk
 
 class ConfigParameters;
 class ConfigArray;
-struct ConfigEntry; // one "name=value" with its positions; ConfigParameters.cpp
+struct ConfigEntry; // one "name=value" with its positions (ConfigTree.h)
 
-// A value as the user wrote it, $variables$ resolved, with the place it came from. Cheap to copy.
+// A value as the user wrote it, with $variables$ resolved, and its source position. Cheap to copy.
 class ConfigValue
 {
 public:
     ConfigValue() = default;
     ConfigValue(std::string text, SourcePos where, const ConfigParameters* block, std::string keyPath);
 
-    // Without quotes; braces kept. A block merged from several has them all: "[..] [..]".
+    // Returns the text without quotes and with braces. A block merged from several blocks gives "[..] [..]".
     const std::string& Text() const;
     const SourcePos& Where() const { return m_where; }
     const std::string& KeyPath() const { return m_keyPath; } // "Train:SGD:minibatchSize"
 
-    // Each fails with key path, position, the value and the accepted forms (kind Config).
+    // Each function fails (Config) with the key path, the position, the value and the accepted forms.
     bool AsBool() const;
     double AsDouble() const;
     int AsInt() const;
     size_t AsSize() const;
     ConfigArray AsArray() const;
 
-    // "'Train:SGD:momentumPerMB' is 'x', expected <expected>", at the value's position (kind Config).
+    // Fails (Config) with "'Train:SGD:momentumPerMB' is 'x', expected <expected>" at the value's position.
     [[noreturn]] void FailExpected(std::string_view expected) const;
 
 private:
     friend class ConfigParameters;
     friend class ConfigTree;
-    // A block's text is put together when asked for: most blocks are read by name only.
+    // The text of a block is built at its first use, because most blocks are only read by name.
     mutable std::string m_text;
     mutable bool m_isPending = false;
     SourcePos m_where;
     const ConfigParameters* m_block = nullptr; // the block that holds the value
-    const ConfigEntry* m_entry = nullptr;      // none for elements of arrays
+    const ConfigEntry* m_entry = nullptr;      // null for elements of arrays
     std::string m_keyPath;
 };
 
-// a:b*3:c. An index beyond the end yields the last element (schedules).
+// An array such as a:b*3:c. An index beyond the end gives the last element, as schedules need.
 class ConfigArray
 {
 public:
@@ -62,7 +63,7 @@ public:
 
     size_t size() const { return m_elements.size(); }
     bool empty() const { return m_elements.empty(); }
-    const ConfigValue& operator[](size_t index) const; // last element beyond the end; fails if empty
+    const ConfigValue& operator[](size_t index) const; // fails if the array is empty
     auto begin() const { return m_elements.begin(); }
     auto end() const { return m_elements.end(); }
 
@@ -70,7 +71,7 @@ private:
     std::vector<ConfigValue> m_elements;
 };
 
-// A block. The root block owns the tree; everything else is reached from it. Not copyable.
+// A block. The root block owns the tree.
 class ConfigParameters
 {
 public:
@@ -78,7 +79,7 @@ public:
     ConfigParameters(const ConfigParameters&) = delete;
     ConfigParameters& operator=(const ConfigParameters&) = delete;
 
-    // Parses a text as root block. For tests and for scripts; the program uses Config/ConfigFiles.h.
+    // Parses a text as root block, for tests and scripts. The program uses Config/ConfigFiles.h.
     static std::unique_ptr<ConfigParameters> Parse(std::string text, std::string sourceName = "text");
 
     const std::string& Name() const; // "SGD"; the root: name of the last config file
@@ -86,34 +87,36 @@ public:
     const ConfigParameters* Parent() const;
     const SourcePos& Where() const;
 
-    // This block, then the enclosing ones; marks the key as read. The literal value "default" counts as absent.
+    // Searches this block, then the enclosing blocks, and marks the key as read. The value "default" counts as absent.
     std::optional<ConfigValue> Find(std::string_view name) const;
-    // This very block only.
+    // Searches only this block.
     std::optional<ConfigValue> FindHere(std::string_view name) const;
-    bool Exists(std::string_view name) const; // walks outwards; does not mark as read
+    bool Exists(std::string_view name) const; // searches enclosing blocks, too; does not mark the key as read
     bool ExistsHere(std::string_view name) const;
-    // Fails with "required parameter missing", the path, the position of the block and near names.
+    // Fails (Config) with "required parameter missing", the path, the position of the block and near names.
     ConfigValue Require(std::string_view name) const;
-    // Where the value that Find gives was written, for messages; without one the place of this block. Does not mark as
-    // read.
+    // Returns the position of the value that Find returns, or of this block if there is no value. Does not mark the key
+    // as read.
     SourcePos WhereOf(std::string_view name) const;
-    // The block of that name (walks outwards) or null; a scalar of that name is not a block (book pitfall:
-    // parallelTrain). Parent() of the result is this block, wherever the block was written.
+    // Returns the block of that name in this block or an enclosing block, or null. A scalar of that name is not a block
+    // (book pitfall: parallelTrain). Parent() of the result is this block, wherever the block was written.
     const ConfigParameters* FindBlock(std::string_view name) const;
-    // The block of that name in this very block, or null.
+    // Returns the block of that name in this block, or null.
     const ConfigParameters* FindBlockHere(std::string_view name) const;
     const ConfigParameters& RequireBlock(std::string_view name) const;
 
-    // Names of the entries of this very block in the order of the text; BlockNames: only those whose value is a block.
+    // Names of the entries of this block in the order of the text. BlockNames returns only entries whose value is a
+    // block.
     std::vector<std::string> Names() const;
     std::vector<std::string> BlockNames() const;
-    // Values of this block and of the blocks inside, without those whose variables have no value. None counts as read.
+    // Values of this block and of the blocks inside, without values whose variables are undefined. Marks nothing as
+    // read.
     std::vector<ConfigValue> Values() const;
 
-    // Adds or replaces a value, as if the user had written it (the write action's randomize=none).
+    // Adds or replaces a value as if the user had written it (randomize=none of the write action).
     void Set(std::string_view name, std::string value) const;
 
-    // Entries of this block and the blocks inside that nobody has read so far.
+    // An entry of this block or a block inside that has not been read so far.
     struct Unread
     {
         std::string path;
@@ -123,7 +126,7 @@ public:
     };
     std::vector<Unread> UnreadEntries() const;
 
-    // Substitutes $name$ in a text as seen from this block (NDL and MEL scripts; book 3.9.3).
+    // Substitutes $name$ in a text as seen from this block (NDL and MEL scripts, book 3.9.3).
     std::string ResolveVariables(std::string_view text, const SourcePos& where) const;
 
 private:

@@ -1,4 +1,4 @@
-// Positions are found by binary search over the stretches, and only for values that somebody asks for.
+// Finds positions by binary search over the segments, only for values that need one.
 #include "Common/Config/ConfigText.h"
 
 #include "Common/Config/Tokenizer.h"

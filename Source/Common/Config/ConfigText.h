@@ -1,5 +1,5 @@
-// The text that a config is parsed from: config files, included files and command-line arguments one after the other,
-// comments blanked, each stretch remembering where it came from.
+// The text that a config is parsed from: config files, included files and command-line arguments one after the other.
+// Comments are replaced by blanks, and each segment has its source position.
 #pragma once
 
 #include "Common/SourceText.h"
@@ -16,18 +16,18 @@ class ConfigText
 {
 public:
     ConfigText() = default;
-    // A whole source with its comments removed.
+    // Takes a whole source without its comments.
     explicit ConfigText(const std::shared_ptr<const SourceText>& source);
-    // Text that stands nowhere as such (after substitution of variables): all of it counts as being at that place.
+    // Takes a text that no source contains, after substitution of variables. All positions in it are `where`.
     ConfigText(std::string text, SourcePos where);
 
-    // Appends text that is the same, offset by offset, as source's from the given offset on (comments blanked).
+    // Appends a part of the source that begins at the offset. In `clean` blanks replace its comments.
     void Append(const std::shared_ptr<const SourceText>& source, size_t offset, std::string_view clean,
                 bool isIncluded = false);
 
     std::string_view Text() const { return m_text; }
     SourcePos At(size_t offset, size_t length) const;
-    // Whether that place stands in a file that an include line names, which other configs may share.
+    // True if the position is in an included file, which several configs may share.
     bool IsIncluded(size_t offset) const;
 
 private:
@@ -46,9 +46,9 @@ private:
     SourcePos m_fixed;
 };
 
-// Fails (Config) at a carriage return without a newline: old Macintosh files would read as one line.
+// Fails (Config) at a carriage return without a newline: an old Macintosh file would be one line.
 void CheckLineEnds(const std::shared_ptr<const SourceText>& source);
-// Fails (Config) at a zero byte: a model, or text of two bytes a character, in place of a script.
+// Fails (Config) at a zero byte: the file is a model or UTF-16 text instead of a script.
 void CheckIsText(const std::shared_ptr<const SourceText>& source);
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// Inside of the config language: entries, blocks that are parsed when first asked for, and the substitution of
-// $variables$. Users of configs include ConfigParameters.h only.
+// Internals of the config language: entries, blocks that are parsed at their first use, and the substitution of
+// $variables$. Users of configs include only ConfigParameters.h.
 #pragma once
 
 #include "Common/Config/ConfigParameters.h"
@@ -18,7 +18,7 @@ namespace cntk
 
 class ConfigTree;
 
-// A stretch of a config text; it outlives the tree's entries, which only refer to it.
+// A part of a config text. The text outlives the entries of the tree.
 struct ConfigPiece
 {
     const ConfigText* text = nullptr;
@@ -29,25 +29,25 @@ struct ConfigPiece
     SourcePos Where() const { return text->At(begin, end - begin); }
 };
 
-// One name of a block. A block value has one piece for every "[...]" merged into it, the later ones overriding.
+// One name of a block. A block value has one piece for every merged "[...]"; later pieces override earlier ones.
 struct ConfigEntry
 {
     std::string name;
     ConfigPiece key;
-    std::vector<ConfigPiece> values; // none: the name stood alone and means "true"
+    std::vector<ConfigPiece> values; // empty: the name stood alone and means "true"
     bool isBlock = false;
     bool isQuoted = false;
     bool hasEquals = true;
     bool isRead = false;
     bool isSet = false; // by the program, not by the user
-    // Found out by those who look.
+    // Caches.
     mutable bool isReadAsBlock = false;
-    mutable std::unique_ptr<ConfigParameters> block; // made when first asked for
-    mutable std::string resolved;                    // with variables inserted, as of that change of the tree
-    mutable size_t resolvedAt = 0;
+    mutable std::unique_ptr<ConfigParameters> block; // created at the first use
+    mutable std::string resolved;                    // with variables inserted
+    mutable size_t resolvedAt = 0;                   // number of changes of the tree when `resolved` was computed
 
     std::string RawText() const;
-    // Name and value as they stand in the text.
+    // Returns name and value as the user wrote them.
     std::string RawTextAsWritten() const;
     SourcePos Where() const;
 };
@@ -61,46 +61,45 @@ struct ConfigParameters::Impl
     SourcePos where;
     std::vector<std::unique_ptr<ConfigEntry>> entries; // in the order of first appearance
     std::unordered_map<std::string, ConfigEntry*> byName;
-    std::vector<ConfigPiece> replacedWords; // names that stood alone until a value of that name followed
+    std::vector<ConfigPiece> replacedWords; // names without a value that a later value of the same name replaced
     std::vector<ConfigPiece> unparsed;
     std::unique_ptr<ConfigTree> ownedTree; // root only
-    // A block as another block sees it has its own parent and the entries of the block that was written.
-    const ConfigParameters* written = nullptr; // null: this one
-    std::unordered_map<const ConfigParameters*, std::unique_ptr<ConfigParameters>>
-        blocksSeenHere; // by what was written
+    // A block as seen from another block has its own parent and the entries of the written block.
+    const ConfigParameters* written = nullptr; // null: this block is the written one
+    std::unordered_map<const ConfigParameters*, std::unique_ptr<ConfigParameters>> blocksSeenHere; // by written block
 };
 
 class ConfigTree
 {
 public:
-    // Parses the text as root block; the root owns tree and text.
+    // Parses the text as root block, which owns the tree and the text.
     static std::unique_ptr<ConfigParameters> Build(std::unique_ptr<ConfigText> text, std::string rootName);
 
-    // All files and arguments.
+    // Returns the text of all files and arguments.
     static const ConfigText& MainText(const ConfigParameters& block);
 
-    // The block as it stands in the text, which holds the entries.
+    // Returns the block as it stands in the text. That block holds the entries.
     static const ConfigParameters& Written(const ConfigParameters& block);
-    // The block as if it stood in the asking block: the asking block is its parent. Asked again, the same object.
+    // Returns the block as a child of the asking block. Repeated calls return the same object.
     static const ConfigParameters& SeenFrom(const ConfigParameters& asking, const ConfigParameters& block);
 
-    // The block's entries, parsed by now.
+    // Returns the block's entries. Parses them if necessary.
     static ConfigParameters::Impl& Entries(const ConfigParameters& block);
     static ConfigEntry* FindHere(const ConfigParameters& block, std::string_view name);
-    // The block's own ConfigParameters; scalars whose variables expand to "[...]" included. Null for other scalars.
+    // Returns the block of an entry, also of a scalar whose variables expand to "[...]". Null for other scalars.
     static const ConfigParameters* BlockOf(const ConfigParameters& holder, const ConfigEntry& entry);
     static ConfigValue ValueOf(const ConfigParameters& holder, const ConfigEntry& entry);
     static std::string KeyPathOf(const ConfigParameters& holder, std::string_view name);
     static std::string ResolvedText(const ConfigParameters& holder, const ConfigEntry& entry);
-    // The blocks that were merged into a value, in their order, each as ConfigValue::Text has it; of any other value it
-    // alone.
+    // Returns the texts of the blocks that were merged into a value, in order. For other values returns the value's
+    // text.
     static std::vector<std::pair<std::string, SourcePos>> PiecesOf(const ConfigValue& value);
 
-    // A text that entries of this tree may refer to.
+    // Stores a text that entries of this tree may refer to.
     const ConfigText& Keep(std::string text, const SourcePos& where);
 
-    // Which value $name$ stands for: in a config the root's, else the innermost block's from the scope outwards; in a
-    // script file, which the original resolves as the block sees it, the innermost block's.
+    // The blocks that are searched for $name$. In a config the root has precedence over the innermost block. In a
+    // script file the innermost block has precedence, same as CNTK v1.1.
     enum class Lookup
     {
         RootFirst,
@@ -109,13 +108,13 @@ public:
     // Replaces every $name$.
     std::string Resolve(const ConfigParameters& scope, std::string_view text, const SourcePos& where,
                         Lookup lookup = Lookup::RootFirst);
-    // The text of a script file, read for the block.
+    // Resolves the text of a script file as seen from the block.
     static std::string ResolveScript(const ConfigParameters& block, std::string_view text, const SourcePos& where);
-    // The entry that $name$ stands for as seen from scope, and the block that holds it; null if there is none.
+    // Returns the entry that $name$ refers to as seen from scope, and the block that holds it. Null if there is none.
     std::pair<ConfigEntry*, const ConfigParameters*> FindVariable(const ConfigParameters& scope, std::string_view name,
                                                                   Lookup lookup = Lookup::RootFirst);
     static bool HasVariable(const ConfigParameters& scope, std::string_view name);
-    // Folded names of all variables that the user's text refers to anywhere.
+    // Returns the lower-case names of all variables that occur in the texts.
     const std::unordered_set<std::string>& ReferencedNames();
 
     static void Insert(const ConfigParameters& block, const ConfigText& text, const ConfigRecord& record);
@@ -132,10 +131,11 @@ private:
 
     const ConfigParameters* m_root = nullptr;
     std::vector<std::unique_ptr<ConfigText>> m_texts;
-    std::vector<std::pair<const ConfigEntry*, std::string>> m_resolving; // variables being expanded, to find loops
+    std::vector<std::pair<const ConfigEntry*, std::string>>
+        m_resolving; // variables being expanded, for the detection of loops
     std::unordered_set<std::string> m_referenced;
     bool m_hasReferenced = false;
-    size_t m_changes = 1; // resolved texts of before the last change are not used
+    size_t m_changes = 1; // number of changes; invalidates older resolved texts
 };
 
 } // namespace cntk

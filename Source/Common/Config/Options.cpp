@@ -1,4 +1,4 @@
-// The parts of reading options that do not depend on the struct.
+// Reads options, as far as it does not depend on the struct.
 #include "Common/Config/Options.h"
 
 #include "Common/Config/ConfigTree.h"
@@ -63,7 +63,7 @@ std::string DescribeRange(const Range& range, const char* what)
 
 void CheckRange(const ConfigValue& value, double number, const Range& range, const char* what)
 {
-    // Written so that nan lies outside of every range that has a limit.
+    // NaN is outside of every range that has a limit.
     const bool isAboveMin = std::isinf(range.min) || number > range.min || (!range.minOpen && number == range.min);
     const bool isBelowMax = std::isinf(range.max) || number < range.max || (!range.maxOpen && number == range.max);
     if (!isAboveMin || !isBelowMax)
@@ -115,7 +115,7 @@ void FailMissing(const ConfigParameters& block, const OptionInfo& info, bool isL
     {
         if (const std::string* const given = NameIn(*at, info))
         {
-            const ConfigValue value = block.Require(*given); // says that it is empty
+            const ConfigValue value = block.Require(*given); // fails if the value is empty
             FailAt(value.Where(), ErrorKind::Config, "required parameter missing: ", block.Path(), ':', info.name,
                    ": the value of '", value.KeyPath(), "' is '", value.Text(), "', and it has no default");
         }

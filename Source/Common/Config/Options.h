@@ -1,5 +1,5 @@
 // Option records: a parameter of a block is one member of a plain struct and one row of its table. Parsing, range
-// checks, help, the generated Options page and did-you-mean all read the row.
+// checks, help, the generated Options page and did-you-mean use the row.
 #pragma once
 
 #include "Common/Config/ConfigParameters.h"
@@ -15,14 +15,14 @@
 namespace cntk
 {
 
-// A schedule "a*n:b" (book 3.9.2): element i for epoch i, the last one for ever after.
+// A schedule "a*n:b" (book 3.9.2): element i for epoch i. The last element holds for all later epochs.
 template <class T>
 struct Schedule
 {
     std::vector<T> values;
 
     Schedule() = default;
-    Schedule(T value) : values{value} {} // a constant is a schedule: implicit on purpose
+    Schedule(T value) : values{value} {} // implicit: a constant is a schedule
     const T& operator[](size_t index) const { return index < values.size() ? values[index] : values.back(); }
     bool empty() const { return values.empty(); }
     size_t size() const { return values.size(); }
@@ -36,21 +36,21 @@ struct Range
     bool maxOpen = false; // ..., max)
 };
 
-// What help and documentation need of an option, without its struct's type.
+// Description of an option for help and documentation, without its struct's type.
 struct OptionInfo
 {
     std::string name;
     std::vector<std::string> aliases;
     std::string type; // "bool", "number", "size", "text", "schedule of numbers", "one of none|adagrad", "block", ...
-    std::string defaultText; // of the member initialiser; filled by DescribeOptions
+    std::string defaultText; // value of the member initialiser; set by DescribeOptions
     std::string doc;
     std::string range; // "a number >= 0 and < 1"; empty if there is no limit
     bool isRequired = false;
-    bool hasNoEffect = false; // old configs have it; nothing depends on it
-    bool isInputFile = false; // the value names a file that is surely opened
+    bool hasNoEffect = false; // accepted because old configs have it
+    bool isInputFile = false; // the value names a file that will be opened
 };
 
-// How a type is read, printed and called in help. Specialise it for further member types.
+// Reads, prints and names a member type. Specialise it for further types.
 template <class T>
 struct OptionType;
 
@@ -70,7 +70,7 @@ struct OptionType<std::string>
     static std::string Print(const std::string& value) { return value; }
 };
 
-// "a number >= 0 and < 1"; what is "a number" or "a whole number"; empty without limits.
+// "a number >= 0 and < 1". what: "a number" or "a whole number". Empty if the range has no limits.
 std::string DescribeRange(const Range& range, const char* what);
 void CheckRange(const ConfigValue& value, double number, const Range& range, const char* what);
 std::string PrintNumber(double value);
@@ -90,7 +90,7 @@ struct OptionType<double>
     static std::string Print(double value) { return PrintNumber(value); }
 };
 
-// Single precision: read in double precision, then rounded, as the original reads learning rates and momenta.
+// Parsed in double precision, then rounded, same as learning rates and momenta of CNTK v1.1.
 template <>
 struct OptionType<float>
 {
@@ -161,7 +161,7 @@ struct OptionType<Schedule<T>>
     static std::string Print(const Schedule<T>& value) { return OptionType<std::vector<T>>::Print(value.values); }
 };
 
-// A schedule without a value has nothing to say for any epoch.
+// True for a schedule without values.
 template <class T>
 bool IsEmptySchedule(const T&)
 {
@@ -173,7 +173,7 @@ bool IsEmptySchedule(const Schedule<T>& schedule)
     return schedule.empty();
 }
 
-// Whether the text of a list is more than brackets: 0.1*0 is an element, if one that is there no time.
+// True if the text of a list has more than brackets. `0.1*0` repeats its value zero times and yields no element.
 bool HasElements(const ConfigValue& value);
 
 template <class T>
@@ -187,7 +187,7 @@ struct OptionType<std::optional<T>>
     static std::string Print(const std::optional<T>& value) { return value ? OptionType<T>::Print(*value) : ""; }
 };
 
-// Whether a type holds any numbers, and not whole ones alone: what messages call them.
+// True for types of real numbers, which messages call "a number" instead of "a whole number".
 template <class T>
 inline constexpr bool c_holdsReals = std::is_floating_point_v<T>;
 template <class T>
@@ -206,26 +206,26 @@ struct Option
     std::function<std::string(const S&)> print;
     bool isLocal = false;
 
-    // Missing or empty: an error with path and position.
+    // A missing or empty value is an error with path and position.
     Option Required() &&
     {
         info.isRequired = true;
         return std::move(*this);
     }
-    // Accepted since old configs have it; the doc says why nothing depends on it, or nothing.
+    // The option is accepted because old configs have it. The doc may say why it has no effect.
     Option WithoutEffect() &&
     {
         info.hasNoEffect = true;
         info.doc.insert(0, info.doc.empty() ? "accepted, without effect" : "accepted, without effect: ");
         return std::move(*this);
     }
-    // Where it has a value, it names a file that whoever reads the block surely opens; what looks ahead is told so.
+    // A value names a file that the reader of the block will open. Checks before training use this.
     Option InputFile() &&
     {
         info.isInputFile = true;
         return std::move(*this);
     }
-    // Looked up in the very block only, not in the enclosing ones.
+    // The option is looked up only in its block, not in enclosing blocks.
     Option Here() &&
     {
         isLocal = true;
@@ -252,7 +252,7 @@ Option<S> Opt(std::string name, T S::*member, std::string doc, Range range = {},
     option.read = [member, range](S& options, const ConfigValue& value)
     {
         T read = OptionType<T>::Read(value, range);
-        // Where the default is empty, an empty schedule means that nothing is given; 0.1*0 means nothing at all.
+        // An empty schedule is allowed only if the default is empty. 0.1*0 is never allowed.
         if (IsEmptySchedule(read) && (!IsEmptySchedule(options.*member) || HasElements(value)))
             value.FailExpected("at least one value");
         options.*member = std::move(read);
@@ -267,10 +267,10 @@ Option<S> Opt(std::string name, T S::*member, std::string doc, std::vector<std::
     return Opt(std::move(name), member, std::move(doc), Range{}, std::move(aliases));
 }
 
-// The index of the value's word (any case); fails with all words.
+// Returns the index of the value's word, in any case. Fails with the list of words if there is none.
 size_t ReadChoice(const ConfigValue& value, const std::vector<std::string>& words);
 
-// Words in any case; the first word of a value is the one that help shows as default.
+// Row for an enum. Words are read in any case. Help shows the first word of a value.
 template <class S, class E>
 Option<S> Choice(std::string name, E S::*member,
                  std::type_identity_t<std::vector<std::pair<std::string, E>>> wordsAndValues, std::string doc,
@@ -305,7 +305,7 @@ Option<S> Choice(std::string name, E S::*member,
 template <class S>
 S ReadOptions(const ConfigParameters& block);
 
-// A block inside this one, read into a struct of its own when it is there. A scalar of that name is passed over.
+// Row for a block inside this one that is read into its own struct. A scalar of that name is ignored.
 template <class S, class Inner>
 Option<S> Nested(std::string name, Inner S::*member, std::string doc, std::vector<std::string> aliases = {})
 {
@@ -319,7 +319,7 @@ Option<S> Nested(std::string name, Inner S::*member, std::string doc, std::vecto
     return option;
 }
 
-// A block inside this one that somebody else reads; the row is for help and for telling where a block belongs.
+// Row for a block inside this one that other code reads, for help and for messages about misplaced blocks.
 template <class S>
 Option<S> Block(std::string name, std::string doc, std::vector<std::string> aliases = {})
 {
@@ -331,12 +331,12 @@ Option<S> Block(std::string name, std::string doc, std::vector<std::string> alia
     return option;
 }
 
-// The value under the option's name or one of its aliases: the innermost block that has any of them decides.
+// Returns the value under the option's name or an alias, from the innermost block that has any of them.
 std::optional<ConfigValue> FindOption(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
 const ConfigParameters* FindOptionBlock(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
 [[noreturn]] void FailMissing(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
 
-// Reads every row of S::Options() from the block (outwards look-up); defaults are the member initialisers.
+// Reads every row of S::Options() from the block or its enclosing blocks. Defaults are the member initialisers.
 template <class S>
 S ReadOptions(const ConfigParameters& block)
 {

@@ -1,4 +1,4 @@
-// Blocks that are no config (NDL sections) are shown as they were written.
+// Prints blocks that are no config (NDL sections) as the user wrote them.
 #include "Common/Config/PrintConfig.h"
 
 #include "Common/Config/ConfigTree.h"
@@ -23,7 +23,7 @@ std::string Origin(const ConfigEntry& entry)
     return name == "command line" ? name : name + ':' + std::to_string(where.text->LineOf(where.offset));
 }
 
-// Variables inserted where they have values; what cannot be resolved stays as the user wrote it.
+// Returns the text with variables inserted, or the text as the user wrote it if it cannot be resolved.
 std::string BestText(const ConfigParameters& holder, const ConfigEntry& entry)
 {
     try
@@ -45,7 +45,7 @@ bool NeedsQuotes(const ConfigEntry& entry, const std::string& text)
            text.find('"') == std::string::npos;
 }
 
-// "M(a,b)" or "name=Function(...)": a statement of NDL.
+// True for "M(a,b)" and "name=Function(...)", which are statements of NDL.
 bool IsCall(const ConfigEntry& entry)
 {
     const std::string raw = entry.RawText();
@@ -83,7 +83,7 @@ public:
 private:
     static constexpr size_t c_commentColumn = 60;
 
-    // The entries of a block, or null when its text is in another language.
+    // Returns the block of the entry, or null if its text is in another language.
     static const ConfigParameters* ConfigBlock(const ConfigParameters& holder, ConfigEntry& entry)
     {
         try
@@ -123,7 +123,7 @@ private:
         }
     }
 
-    std::vector<std::pair<std::string, std::string>> m_lines; // and the origin shown behind it
+    std::vector<std::pair<std::string, std::string>> m_lines; // each with the origin shown after it
 };
 
 std::string WithoutBlankLines(std::string_view text)
@@ -138,7 +138,7 @@ std::string WithoutBlankLines(std::string_view text)
     return result;
 }
 
-// The innermost block that the character at offset of the main text stands in.
+// Returns the innermost block that contains this offset of the main text.
 const ConfigParameters& ScopeAt(const ConfigParameters& block, const ConfigText& text, size_t offset)
 {
     for (const auto& entry : ConfigTree::Entries(block).entries)

@@ -1,4 +1,4 @@
-// The config as text: what --print-config shows, and the three dumps at the head of the original's log.
+// The config as text: the output of --print-config, and the three dumps at the head of the log of CNTK v1.1.
 #pragma once
 
 #include "Common/Config/ConfigParameters.h"
@@ -8,15 +8,15 @@
 namespace cntk
 {
 
-// The effective config, variables inserted, each value with the file and line it came from as a comment. It is a config
-// itself: fed back in, it gives the same values.
+// Prints the effective config with variables inserted. A comment after each value names its file and line. The output
+// is a config with the same values.
 std::string PrintConfig(const ConfigParameters& root);
 
-// Between the log's ">>>> RAW CONFIG ..." lines: all files and arguments with comments and blank lines removed; the
-// same with variables inserted (those without a value stay as they are).
+// Text for the log's ">>>> RAW CONFIG ..." lines: all files and arguments without comments and blank lines.
+// ResolvedConfigText also inserts variables that have a value.
 std::string RawConfigText(const ConfigParameters& root);
 std::string ResolvedConfigText(const ConfigParameters& root);
-// Between the ">>>> PROCESSED CONFIG ..." lines: "configparameters: exp.cntk:name=value", one per root name.
+// Text for the ">>>> PROCESSED CONFIG ..." lines: "configparameters: exp.cntk:name=value", one per root name.
 std::string ProcessedConfigText(const ConfigParameters& root);
 
 } // namespace cntk

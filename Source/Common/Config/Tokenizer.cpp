@@ -1,14 +1,13 @@
-// One pass over the characters of a level; braces are skipped as a whole, so what is inside costs only when asked for.
+// Scans the characters of a level once and skips braces as a whole. The inside of a brace is scanned at its first use.
 #include "Common/Config/Tokenizer.h"
 
-#include "Common/Characters.h"
-#include "Common/Config/BracketHint.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 namespace cntk
 {
@@ -16,7 +15,50 @@ namespace cntk
 namespace
 {
 
-// Nesting deeper than this is no config that anyone wrote.
+bool IsOneOf(std::string_view characters, char c)
+{
+    return characters.find(c) != std::string_view::npos;
+}
+
+// Returns the white space at the beginning of the line.
+std::string_view IndentationOf(std::string_view text, size_t at)
+{
+    const size_t lineBreak = text.rfind('\n', at);
+    const size_t line = lineBreak == std::string_view::npos ? 0 : lineBreak + 1;
+    return text.substr(line, std::min(text.find_first_not_of(" \t", line), text.size()) - line);
+}
+
+} // namespace
+
+std::string HintAtIndentation(std::string_view text, const PositionOf& positionOf)
+{
+    std::vector<size_t> open;
+    for (size_t at = 0; at < text.size(); ++at)
+    {
+        if (text[at] == '"')
+            at = std::min(text.find('"', at + 1), text.size());
+        else if (IsOneOf("([{", text[at]))
+            open.push_back(at);
+        else if (IsOneOf(")]}", text[at]) && !open.empty())
+        {
+            const size_t opening = open.back();
+            open.pop_back();
+            const std::string_view indentation = IndentationOf(text, at);
+            const size_t next = text.find_first_not_of(" \t\r", opening + 1);
+            const bool beginsLine = indentation.data() + indentation.size() == text.data() + at;
+            if (beginsLine && next < at && text[next] == '\n' && IndentationOf(text, opening) != indentation)
+                return Concat("; the '", text[at], "' at ", positionOf(at, 1).Location(), " closes the '",
+                              text[opening], "' at ", positionOf(opening, 1).Location(),
+                              ", which is indented otherwise");
+        }
+    }
+    return {};
+}
+
+namespace
+{
+
+// Limit of nested brackets, far beyond any real config.
 constexpr size_t c_maxNesting = 200;
 
 enum CharClass : unsigned char
@@ -83,9 +125,9 @@ size_t FindClosingQuote(std::string_view text, size_t open, const PositionOf& po
     return close;
 }
 
-// A character right after the opening brace replaces the level's separator, unless it begins something meaningful:
-// a signed number, a wildcard, a name, a path, a variable. In arrays those characters must also occur a second time;
-// '|', ';' and the like begin nothing and need not.
+// A character right after the opening brace replaces the level's separator. A character that begins a signed number, a
+// wildcard, a name, a path or a variable does not. In arrays such a character must occur a second time; '|', ';' and
+// the like need not.
 bool IsCustomSeparator(std::string_view content, SplitLevel level)
 {
     constexpr std::string_view c_allowed = "`~!@$%^&*_-+|:;,?.";
@@ -131,7 +173,7 @@ bool IsCustomSeparator(std::string_view content, SplitLevel level)
     return level == SplitLevel::Block || content.find(c, 1) != std::string_view::npos;
 }
 
-// The separator that holds for the content of a brace, and the content without the character that chose it.
+// Returns the separator of the content of a brace, and removes a custom separator from the content.
 char TakeSeparator(std::string_view& content, SplitLevel level)
 {
     if (!IsCustomSeparator(content, level))
@@ -150,7 +192,7 @@ public:
     {
     }
 
-    // Records of whole[begin, end) with the separator of this level.
+    // Visits the records of whole[begin, end) with the separator of this level.
     void Scan(size_t begin, size_t end, char separator)
     {
         m_end = end;
@@ -244,7 +286,7 @@ private:
             }
         }
         ScanValue(record);
-        // "=5" has nothing to be known by.
+        // "=5" has no name and is ignored.
         if (!record.name.empty())
             m_visit(record);
     }
@@ -287,7 +329,7 @@ private:
         record.value = Trim(m_whole.substr(begin, m_at - begin));
     }
 
-    // A quoted element of an unbraced array: 10:"this is a test":1.25
+    // True if a quoted text is one element of an unbraced array: 10:"this is a test":1.25
     bool ContinuesAfterQuote(size_t close) const
     {
         return close + 1 < m_end && (m_whole[close + 1] == ':' || m_whole[close + 1] == '*') &&
@@ -420,7 +462,7 @@ RepeatedElement SplitRepeat(std::string_view element, size_t offset, const Posit
     size_t star = std::string_view::npos;
     if (!element.empty() && ClassOf(element[0]) == c_open)
     {
-        // Text that is a list of its own takes no count; what stands behind it is lost, as in the original.
+        // A braced list takes no count. Text after it is ignored, same as CNTK v1.1.
         const PositionOf inner = [&](size_t o, size_t l) { return positionOf(offset + o, l); };
         result.text = element.substr(0, FindClosingBrace(element, 0, inner) + 1);
         return result;

@@ -1,5 +1,5 @@
-// The one splitter behind config blocks, arrays, NDL and MEL: separators of a level, braces, quotes, custom separators.
-// All views point into the text that was given, so that offsets (and with them source positions) can be had from them.
+// Splits config blocks, arrays, NDL and MEL: separators of a level, braces, quotes, custom separators. All views point
+// into the given text, so that callers can compute offsets and source positions from them.
 #pragma once
 
 #include "Common/SourceText.h"
@@ -13,7 +13,7 @@
 namespace cntk
 {
 
-// Newline, carriage return and comma separate everywhere; a level adds one character of its own, or 0 for none.
+// Newline, carriage return and comma separate everywhere. A level may add one character.
 enum class SplitLevel
 {
     Block,        // ';'  config blocks, NDL and MEL scripts
@@ -22,18 +22,18 @@ enum class SplitLevel
     MelArguments  // none; no custom separators
 };
 
-// Where an error in text[offset, offset + length) is, seen by the user.
+// Returns the source position of text[offset, offset + length), for messages.
 using PositionOf = std::function<SourcePos(size_t offset, size_t length)>;
 
-// The same text with all comments replaced by blanks, so that offsets stay: from a '#' that begins a line or follows
-// white space and is outside of quotes to the end of its line.
+// Replaces comments by blanks, so that offsets stay the same. A comment begins at a '#' outside of quotes, at the
+// beginning of a line or after white space, and ends with its line.
 std::string RemoveComments(std::string_view text);
 
-// Offset of the brace that closes the one at text[open]. Quotes hide braces. Fails (Config) on a brace of another kind
-// or none.
+// Returns the offset of the brace that closes text[open]. Braces in quotes do not count. Fails (Config) at a closing
+// brace of another kind or at the end of the text.
 size_t FindClosingBrace(std::string_view text, size_t open, const PositionOf& positionOf);
 
-// "name", "name=value", "name[...]" of a block.
+// One record of a block: "name", "name=value" or "name[...]".
 struct ConfigRecord
 {
     std::string_view name;
@@ -43,31 +43,32 @@ struct ConfigRecord
     bool hasEquals = false; // false: a brace right after the name
 };
 
-// The records of a block's text, "[...]" or bare. A braced group without a name spills its records into this level.
+// Visits the records of a block's text, with or without "[...]". The records of a braced group without a name belong to
+// this level.
 void ForEachRecord(std::string_view text, const PositionOf& positionOf,
                    const std::function<void(const ConfigRecord&)>& visit);
 
-// The elements of a list, trimmed, empty ones dropped, braces and quotes kept: "(a, f(b,c) : "x:y")" gives
-// a | f(b,c) | "x:y". Outer braces are optional.
+// Returns the elements of a list, trimmed, without empty elements and with braces and quotes: "(a, f(b,c) : "x:y")"
+// gives a | f(b,c) | "x:y". Outer braces are optional.
 std::vector<std::string_view> SplitElements(std::string_view text, SplitLevel level, const PositionOf& positionOf);
 
-// "v*n" of arrays and NDL arguments. No count: 1. Fails (Config) when the count is missing or no number; a braced or
-// quoted part before the star counts as a whole. isQuoted: the list stood in quotes, and a star without a number is
-// part of a name.
+// Parses an element "v*n" of an array or of NDL arguments. Without a star the count is 1. Fails (Config) if the count
+// is not a number. A star inside braces or quotes does not count. isQuoted: the list stood in quotes, so that a star
+// without a number is part of a name.
 struct RepeatedElement
 {
-    std::string_view text; // quotes removed when the element is nothing but a quoted text
+    std::string_view text; // without quotes if the element is one quoted text
     size_t count = 1;
 };
 RepeatedElement SplitRepeat(std::string_view element, size_t offset, const PositionOf& positionOf,
                             bool isQuoted = false);
 
-// "$name$": name begins with a letter or '_' and has no blanks, brackets, quotes or punctuation in it. A '$' that
-// begins no such reference is an ordinary character.
+// A reference "$name$". The name begins with a letter or '_' and contains no blanks, brackets, quotes or punctuation.
+// Any other '$' is an ordinary character.
 struct VariableReference
 {
     size_t begin = 0; // of the first '$'
-    size_t end = 0;   // behind the second '$'
+    size_t end = 0;   // after the second '$'
     std::string_view name;
 };
 std::optional<VariableReference> NextVariable(std::string_view text, size_t from);

@@ -1,4 +1,5 @@
-// $name$: textual, recursive, resolved where the found value stands; the inserted text is not scanned again.
+// Substitutes $name$ textually and recursively. A value is resolved in the block that holds it, and the inserted text
+// is not scanned again.
 #include "Common/Config/ConfigTree.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
@@ -9,11 +10,11 @@ namespace cntk
 namespace
 {
 
-// Guards against configs that only exist to blow up: chains of variables, and texts that double at each step.
+// Limits for chains of variables and for texts that double at each step.
 constexpr size_t c_maxDepth = 500;
 constexpr size_t c_maxResolvedSize = size_t{1} << 22;
 
-// Takes the innermost variable off the stack, also when an error passes through.
+// Removes the innermost variable from the stack at the end of the scope, also after an error.
 template <class Stack>
 class ScopedPush
 {
@@ -114,7 +115,7 @@ std::string ConfigTree::ResolvedText(const ConfigParameters& holder, const Confi
     std::string raw = entry.RawText();
     if (!NextVariable(raw, 0))
         return raw;
-    // A block of several commands may have another text in each.
+    // A block that several commands share may have a different text in each.
     const bool isWritten = &Written(holder) == &holder;
     if (isWritten && entry.resolvedAt == tree.m_changes)
         return entry.resolved;
@@ -126,7 +127,8 @@ std::string ConfigTree::ResolvedText(const ConfigParameters& holder, const Confi
     return entry.resolved;
 }
 
-// A block's text may use names that are defined in the block itself and nowhere outside.
+// Returns the block that variables of a value are searched in: the block inside the value if only that block knows a
+// variable of the text.
 const ConfigParameters* ConfigTree::ScopeOf(const ConfigParameters& holder, const ConfigEntry& entry,
                                             std::string_view text)
 {

@@ -1,8 +1,8 @@
 // Minibatch layouts that join several frames of another layout into one, or the reverse.
 #include "ComputationNetwork/Evaluation/DerivedLayouts.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/ComputationNode.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Cross entropies: CrossEntropyWithSoftmax, CrossEntropy, Logistic.
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/CriterionNode.h"
 #include "Math/SampledProducts.h"

@@ -1,7 +1,7 @@
 // Dropout: zeroes elements at random while training. The learner sets rate and seed.
 #pragma once
 
-#include "Common/SeedStream.h"
+#include "Common/Random.h"
 #include "ComputationNetwork/ComputationNode.h"
 
 #include <bit>

@@ -1,7 +1,6 @@
 // Windows over images: sizes, padding, memory order.
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"

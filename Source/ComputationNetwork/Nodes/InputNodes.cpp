@@ -1,6 +1,6 @@
 // InputValue, SparseInputValue, DynamicAxis and EnvironmentInput: the external inputs of a network.
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

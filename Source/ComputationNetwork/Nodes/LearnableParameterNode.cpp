@@ -1,5 +1,4 @@
 // LearnableParameter: shape, initial values, and the model file's fields in all versions.
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelArchive.h"

@@ -1,6 +1,6 @@
 // The likelihood of mixtures of Gaussians, and a criterion whose value and derivative the network computes itself.
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"

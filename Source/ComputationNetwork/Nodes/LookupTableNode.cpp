@@ -1,6 +1,6 @@
 // LookupTable: selects the columns of a table by one-hot words.
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"

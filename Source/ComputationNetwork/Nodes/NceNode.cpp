@@ -1,5 +1,4 @@
 // NCEBasedCrossEntropyWithSoftmax: noise contrastive estimation, and its two evaluation modes.
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelArchive.h"

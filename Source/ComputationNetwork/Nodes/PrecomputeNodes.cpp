@@ -1,8 +1,8 @@
 // Mean and InvStdDev: each minibatch is reduced on the device, and minibatches are combined on the host, in double.
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"

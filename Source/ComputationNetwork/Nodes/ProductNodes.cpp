@@ -1,6 +1,6 @@
 // Matrix products: Times, TransposeTimes, DiagTimes.
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

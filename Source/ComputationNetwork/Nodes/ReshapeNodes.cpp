@@ -1,6 +1,5 @@
 // Nodes that change dimensions but not values: Reshape, LegacyReshape (the Reshape of the network description
 // language), ReconcileDynamicAxis.
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelArchive.h"

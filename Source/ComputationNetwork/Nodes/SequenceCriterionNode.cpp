@@ -1,7 +1,7 @@
 // Computes sums over lattices on the host, and softmax and gradients on the network's device.
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 
-#include "Common/Counted.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include <algorithm>

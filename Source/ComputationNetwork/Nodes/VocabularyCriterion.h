@@ -2,8 +2,8 @@
 // the output matrix that each sample needs. No matrix of vocabulary x minibatch is created.
 #pragma once
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/CriterionNode.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"

@@ -1,7 +1,6 @@
 // Sections of binary files as streams.
 #include "Readers/BinaryReader/BinaryReader.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/DataFile.h"

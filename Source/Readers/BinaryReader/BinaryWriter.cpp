@@ -1,7 +1,6 @@
 // Collects the sections in temporary files, because the size of a section precedes it in the file.
 #include "Readers/BinaryReader/BinaryWriter.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
 #include "Common/Text.h"

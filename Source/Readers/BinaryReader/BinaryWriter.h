@@ -1,7 +1,7 @@
 // BinaryWriter: values of nodes as sections of one file in the binary format of CNTK v1.1.
 #pragma once
 
-#include "Common/WriterInterface.h"
+#include "Common/ReaderInterface.h"
 #include "Readers/BinaryReader/BinaryFormat.h"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // One pass over the text finds rows, their ids, sequences and chunks.
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
 
-#include "Common/Characters.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,6 @@
 
 #include "Common/Error.h"
 #include "Common/Random.h"
-#include "Common/SeedStream.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>

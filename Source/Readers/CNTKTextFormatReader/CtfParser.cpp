@@ -1,6 +1,6 @@
 // Parsing of CNTK text format. A malformed sample is reported and dropped; parsing resumes at the next '|' or row.
-#include "Common/Characters.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "Readers/CNTKTextFormatReader/CtfStore.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Minibatches of whole sequences, and of pieces of sequences (truncated).
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // CNTKTextFormatReader: any number of dense and sparse streams of sequences from one text file.
 #pragma once
 
-#include "Common/SequencePacking.h"
+#include "Common/MBLayout.h"
 #include "Readers/CNTKTextFormatReader/CtfIndex.h"
 #include "Readers/CNTKTextFormatReader/CtfOrder.h"
 #include "Readers/CNTKTextFormatReader/CtfStore.h"

@@ -1,7 +1,6 @@
 // Parsed chunks in memory, and messages about malformed samples.
 #include "Readers/CNTKTextFormatReader/CtfStore.h"
 
-#include "Common/Characters.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 

@@ -1,7 +1,6 @@
 // Files of sparse rows, and pairs of rows.
 #include "Readers/DSSMReader/DssmReader.h"
 
-#include "Common/Counted.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/ReaderOptions.h"

@@ -1,7 +1,6 @@
 // Reads the lists and labels, and makes sure that all streams have the same utterances with the same lengths.
 #include "Readers/HTKMLFReader/HtkCorpus.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"

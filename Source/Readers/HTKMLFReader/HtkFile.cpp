@@ -1,8 +1,8 @@
 // Headers and vectors of HTK files.
 #include "Readers/HTKMLFReader/HtkFile.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // Minibatches of single frames: sweeps over the data, each in its own order.
-#include "Common/Counted.h"
 #include "Common/Error.h"
-#include "Common/SeedStream.h"
+#include "Common/Random.h"
+#include "Common/Text.h"
 #include "Readers/HTKMLFReader/HtkBatches.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 #include "Readers/ReaderLib/RecordWalk.h"

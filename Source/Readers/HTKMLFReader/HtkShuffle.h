@@ -3,7 +3,6 @@
 #pragma once
 
 #include "Common/Random.h"
-#include "Common/SeedStream.h"
 
 #include <algorithm>
 #include <cstddef>

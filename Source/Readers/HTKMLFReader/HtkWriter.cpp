@@ -1,7 +1,6 @@
 // Writes files of kind USER, big-endian, 10 ms a vector.
 #include "Readers/HTKMLFReader/HtkWriter.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "Common/Config/Options.h"
+#include "Common/ReaderInterface.h"
 #include "Common/SourceText.h"
-#include "Common/WriterInterface.h"
 
 #include <map>
 #include <memory>

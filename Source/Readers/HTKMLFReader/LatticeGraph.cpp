@@ -1,5 +1,5 @@
 // Finds the nodes on paths and puts them into topological order.
-#include "Common/Message.h"
+#include "Common/Text.h"
 #include "Readers/HTKMLFReader/SlfFile.h"
 
 #include <functional>

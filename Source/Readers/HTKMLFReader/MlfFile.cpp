@@ -1,7 +1,6 @@
 // Parsing of label files.
 #include "Readers/HTKMLFReader/MlfFile.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"

@@ -1,8 +1,6 @@
 // Parses a lattice: its lines and fields, header, nodes and arcs.
 #include "Readers/HTKMLFReader/SlfFile.h"
 
-#include "Common/Characters.h"
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"

@@ -1,8 +1,8 @@
 // ImageReader: image files and their classes, cropped, scaled and shuffled.
 #pragma once
 
+#include "Common/Random.h"
 #include "Common/ReaderInterface.h"
-#include "Common/SeedStream.h"
 #include "Readers/ImageReader/ImageArchives.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 #include "Readers/ReaderLib/ReaderOptions.h"

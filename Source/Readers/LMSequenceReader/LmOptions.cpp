@@ -1,5 +1,4 @@
 // Reads and checks the blocks and vocabularies.
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"

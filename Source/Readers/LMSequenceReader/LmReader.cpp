@@ -1,10 +1,10 @@
 // Sentences of one length, and minibatches of words.
 #include "Readers/LMSequenceReader/LmReader.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "Common/SeedStream.h"
+#include "Common/Random.h"
+#include "Common/Text.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // Reads the blocks, token files and the word map.
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"

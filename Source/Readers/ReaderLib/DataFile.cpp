@@ -1,8 +1,8 @@
 // Opening data files; lines, line numbers and tokens.
 #include "Readers/ReaderLib/DataFile.h"
 
-#include "Common/Characters.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 // Finding the lines of a file that is read in pieces.
 #include "Readers/ReaderLib/LineIndex.h"
 
-#include "Common/Characters.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 // time: one pass counts them, three multiplications compute their value.
 #pragma once
 
-#include "Common/Characters.h"
+#include "Common/Text.h"
 
 #include <array>
 #include <bit>

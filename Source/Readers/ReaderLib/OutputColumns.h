@@ -1,8 +1,8 @@
 // Helpers of writers: finding an output by name, and visiting its columns sequence by sequence.
 #pragma once
 
+#include "Common/ReaderInterface.h"
 #include "Common/Text.h"
-#include "Common/WriterInterface.h"
 
 #include <algorithm>
 #include <cstddef>

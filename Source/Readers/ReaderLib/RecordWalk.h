@@ -5,7 +5,6 @@
 
 #include "Common/Random.h"
 #include "Common/ReaderInterface.h"
-#include "Common/SeedStream.h"
 
 #include <algorithm>
 #include <cstddef>

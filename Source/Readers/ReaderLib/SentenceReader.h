@@ -2,7 +2,7 @@
 // the grammar of the text, the choice of the sentences of a minibatch, and the streams.
 #pragma once
 
-#include "Common/SeedStream.h"
+#include "Common/Random.h"
 #include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 

@@ -1,7 +1,6 @@
 // Reading vocabularies, and messages about malformed ones.
 #include "Readers/ReaderLib/Vocabulary.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Readers/ReaderLib/DataFile.h"

@@ -1,7 +1,6 @@
 // Writing the words of the largest values.
 #include "Readers/ReaderLib/WordWriter.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
 #include "Common/Log.h"

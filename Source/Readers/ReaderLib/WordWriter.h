@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Common/File.h"
-#include "Common/WriterInterface.h"
+#include "Common/ReaderInterface.h"
 #include "Readers/ReaderLib/Vocabulary.h"
 
 #include <functional>

@@ -1,10 +1,10 @@
 // Label maps and streams of a UCI file.
 #include "Readers/UCIFastReader/UciReader.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 

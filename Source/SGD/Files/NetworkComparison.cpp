@@ -1,8 +1,6 @@
 // Compares two networks node by node, from their criteria down.
 #include "SGD/Files/NetworkComparison.h"
 
-#include "Common/Counted.h"
-#include "Common/Message.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelStreams.h"
 #include "ComputationNetwork/GeneratedName.h"

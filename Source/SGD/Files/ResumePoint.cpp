@@ -1,7 +1,6 @@
 // Make mode's search for usable files.
 #include "SGD/Files/ResumePoint.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"

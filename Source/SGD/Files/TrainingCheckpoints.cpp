@@ -1,10 +1,10 @@
 #include "SGD/Files/TrainingCheckpoints.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Interruption.h"
 #include "Common/Log.h"
+#include "Common/Text.h"
 #include "SGD/Files/CheckpointExtra.h"
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Schedules/Schedules.h"

@@ -1,8 +1,8 @@
 // Sequences are copied once, from the minibatch that they were read in.
 #include "SGD/Minibatches/FollowingReader.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 

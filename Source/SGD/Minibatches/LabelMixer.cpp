@@ -1,7 +1,6 @@
 // Labels mixed on the host, before they are bound: readers fill host memory.
 #include "SGD/Minibatches/LabelMixer.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Operations.h"

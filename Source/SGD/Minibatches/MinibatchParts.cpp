@@ -2,7 +2,7 @@
 #include "SGD/Minibatches/MinibatchParts.h"
 
 #include "Common/Error.h"
-#include "Common/SequencePacking.h"
+#include "Common/MBLayout.h"
 
 #include <cstdint>
 #include <iterator>

@@ -1,7 +1,6 @@
 // Binding is worked out once; a minibatch then costs one copy per input and no look-up.
 #include "SGD/Minibatches/NetworkBinder.h"
 
-#include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/NodeError.h"

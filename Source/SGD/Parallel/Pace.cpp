@@ -1,6 +1,6 @@
 #include "SGD/Parallel/Pace.h"
 
-#include "Common/Message.h"
+#include "Common/Text.h"
 
 #include <algorithm>
 #include <vector>

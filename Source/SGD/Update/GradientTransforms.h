@@ -2,7 +2,7 @@
 // (book 3.3.1.3). The update itself does it in its pass over memory.
 #pragma once
 
-#include "Common/SeedStream.h"
+#include "Common/Random.h"
 #include "Math/Matrix.h"
 #include "SGD/TrainingOptions.h"
 #include "SGD/Update/UpdateRule.h"

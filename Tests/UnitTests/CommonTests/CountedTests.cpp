@@ -1,4 +1,4 @@
-#include "Common/Counted.h"
+#include "Common/Text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Parts of messages are printed as std::ostream prints them.
-#include "Common/Message.h"
+#include "Common/Text.h"
 
 #include <gtest/gtest.h>
 #include <limits>

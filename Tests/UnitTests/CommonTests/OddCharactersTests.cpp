@@ -1,5 +1,5 @@
 // What messages say of characters that are not what they look like.
-#include "Common/OddCharacters.h"
+#include "Common/Text.h"
 
 #include <gtest/gtest.h>
 

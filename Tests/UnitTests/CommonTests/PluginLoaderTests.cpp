@@ -1,4 +1,5 @@
 // The plugin loader against the plugins of Tests/UnitTests/TestPlugins: what works, and what is said when it does not.
+#include "Common/CompositeReader.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
 #include "Common/File.h"

@@ -1,6 +1,5 @@
 // Streams of seeds: the original's numbers without a trainingSeed, numbers of their own with one.
 #include "Common/Random.h"
-#include "Common/SeedStream.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

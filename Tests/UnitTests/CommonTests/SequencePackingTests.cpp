@@ -1,5 +1,5 @@
 // First-fit packing.
-#include "Common/SequencePacking.h"
+#include "Common/MBLayout.h"
 
 #include <gtest/gtest.h>
 #include <random>

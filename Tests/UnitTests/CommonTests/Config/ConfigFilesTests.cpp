@@ -144,11 +144,10 @@ TEST_F(ConfigFilesTests, FileWithoutItsKey)
               "    1 | y=2 a.cntk\n      |     ^~~~~~\n"
               "command line:1:5: error: argument 2 'a.cntk' is a file; config files are given as configFile=a.cntk");
     // One that is not there, too, where no config file is given.
-    EXPECT_EQ(
-        ReportOf({"y=2", "aa.cntk"}, ErrorKind::Usage),
-        "    1 | y=2 aa.cntk\n      |     ^~~~~~~\n"
-        "command line:1:5: error: argument 2 'aa.cntk' is no name=value, and no file of that name is there; config "
-        "files are given as configFile=<file>; did you mean 'a.cntk' in folder '.'?");
+    EXPECT_EQ(ReportOf({"y=2", "aa.cntk"}, ErrorKind::Usage),
+              "    1 | y=2 aa.cntk\n      |     ^~~~~~~\n"
+              "command line:1:5: error: argument 2 'aa.cntk' is no name=value, and no file of that name exists; config "
+              "files are given as configFile=<file>; did you mean 'a.cntk' in folder '.'?");
     Write("makeMode", "no config");
     EXPECT_EQ(TextOf(LoadConfig({"configFile=a.cntk", "makeMode"}), "", "makeMode"), "true");
 }

@@ -1,7 +1,7 @@
 // However an update is made (of the touched columns alone, in the backward pass, with states that are made later), it
 // changes the same parameters and leaves the same states as a plain one.
 #include "Common/Error.h"
-#include "Common/Message.h"
+#include "Common/Text.h"
 #include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "Math/Operations.h"

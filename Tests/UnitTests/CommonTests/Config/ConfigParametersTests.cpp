@@ -260,7 +260,7 @@ TEST(ConfigParametersTests, Arrays)
     EXPECT_EQ(blocks[1].Text(), "[a=2]");
     EXPECT_TRUE(config->Require("e").AsArray().empty());
     EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->Require("e").AsArray()[0]; }),
-              "error: an element of an empty array is asked for");
+              "error: an element of an empty array was requested");
     EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ConfigParameters::Parse("a=1:2*99999999999")->Require("a").AsArray(); }),
               "    1 | a=1:2*99999999999\n      |     ^~~~~~~~~~~~~\n"
               "text:1:5: error: 'a' has more than 10000000 elements");

@@ -173,9 +173,9 @@ void CompositeReader<ElemType>::CompareNames(size_t part, size_t first, const st
     if (own == names.end())
         return;
     m_log->Warn(Concat(m_where ? m_where.Location() + ": " : std::string(), "readers: sequence '", *own, "' of '",
-                       m_parts[part].name, "' stands beside '", *other, "' of '", m_parts[first].name,
-                       "'; they are put together in the order that each reader has them, which is of use only if they "
-                       "belong together; expected the same sequences in the same order"));
+                       m_parts[part].name, "' is paired with '", *other, "' of '", m_parts[first].name,
+                       "', because readers are joined by the position of their sequences; expected the same sequences "
+                       "in the same order"));
     m_log = nullptr;
 }
 
@@ -248,7 +248,7 @@ PartOrder OrderOf(const ConfigParameters& part)
 // the order of their files.
 void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& first, bool forWriting, Log& log)
 {
-    constexpr const char* consequence = "; in a minibatch samples stand side by side that do not belong together";
+    constexpr const char* consequence = "; the samples of a minibatch then do not belong together";
     const PartOrder own = OrderOf(part), firsts = OrderOf(first);
     const std::string where = part.Where().Location() + ": readers: ";
     if (own.reader != firsts.reader && !(own.needed.empty() && firsts.needed.empty()))
@@ -256,9 +256,10 @@ void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& firs
         const bool isOwn = !own.needed.empty();
         const PartOrder& shuffled = isOwn ? own : firsts;
         log.Warn(Concat(where, "'", (isOwn ? part : first).Name(), "', a ", shuffled.reader,
-                        ", shuffles its data whatever randomize says, and '", (isOwn ? first : part).Name(),
-                        "' has another order", consequence, "; ", shuffled.needed,
-                        " keeps the order of these data, randomize=none that of the other ones"));
+                        ", ignores randomize and shuffles its data, and '", (isOwn ? first : part).Name(),
+                        "' has another order", consequence, "; expected ", shuffled.needed, " in '",
+                        (isOwn ? part : first).Name(), "' and randomize=none in '", (isOwn ? first : part).Name(),
+                        "'"));
     }
     else if (forWriting)
         return;
@@ -267,7 +268,7 @@ void WarnOfOtherOrder(const ConfigParameters& part, const ConfigParameters& firs
                         "' has randomize=", firsts.randomize, consequence));
     else if (own.reader != firsts.reader && (own.IsShuffled() || firsts.IsShuffled()))
         log.Warn(Concat(where, "'", part.Name(), "', a ", own.reader, ", and '", first.Name(), "', a ", firsts.reader,
-                        ", have each an order of their own", consequence,
+                        ", shuffle in different ways", consequence,
                         "; expected randomize=none in both, or readers of one kind"));
 }
 

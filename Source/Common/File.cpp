@@ -331,7 +331,7 @@ std::string NearFilesHint(const std::string& path)
     if (const std::string odd = LookalikeIn(path); !odd.empty())
         return odd;
     if (path.find('$') != std::string::npos)
-        return "; a variable stands between two dollar signs, $name$";
+        return "; write a variable between two dollar signs, $name$";
     if (const std::string hint = HomeHint(path); !hint.empty())
         return "; " + hint;
     std::error_code error;

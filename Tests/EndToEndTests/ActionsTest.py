@@ -118,8 +118,8 @@ class ActionsTest(TwoClassesTest):
         reader = ("Test=[reader=[readers=a:b; randomize=none; a=[file=train.txt; features=[dim=2]]; "
                   "b=[file=train.txt; labels=[dim=1; start=2; labelDim=2; labelMappingFile=map.txt]]]]")
         self.assertNotIn("randomize", self.warnings(self.run_command("Test", reader)))
-        self.assertIn("readers: 'b' has randomize=auto, but 'a' has randomize=none; in a minibatch samples stand side "
-                      "by side that do not belong together",
+        self.assertIn("readers: 'b' has randomize=auto, but 'a' has randomize=none; the samples of a minibatch "
+                      "then do not belong together",
                       self.warnings(self.run_command("Test", reader, "Test=[reader=[b=[randomize=auto]]]")))
         reader = reader.replace("randomize=none; ", "")
         self.assertNotIn("randomize", self.warnings(self.run_command("Test", reader)))
@@ -132,9 +132,9 @@ class ActionsTest(TwoClassesTest):
         self.write("labels.txt", "|labels 0:1\n" * 5)
         other = ("Test=[reader=[readers=a:b; a=[file=train.txt; features=[dim=2]]; b=[readerType=CNTKTextFormatReader; "
                  "file=labels.txt; input=[labels=[dim=2; format=sparse]]]]]")
-        self.assertIn("readers: 'b', a CNTKTextFormatReader, and 'a', a UCIFastReader, have each an order of their own; "
-                      "in a minibatch samples stand side by side that do not belong together; expected randomize=none in "
-                      "both, or readers of one kind", self.warnings(self.run_command("Test", other)))
+        self.assertIn("readers: 'b', a CNTKTextFormatReader, and 'a', a UCIFastReader, shuffle in different ways; the "
+                      "samples of a minibatch then do not belong together; expected randomize=none in both, or readers "
+                      "of one kind", self.warnings(self.run_command("Test", other)))
         self.assertNotIn("randomize", self.warnings(self.run_command("Test", other, "Test=[reader=[randomize=none]]")))
         # The label belongs to the second reader.
         self.run_command("Map", "Map=[section=Test]", reader, "Test=[reader=[b=[labels=[labelMappingFile=made.txt]]]]")
@@ -154,7 +154,7 @@ class ActionsTest(TwoClassesTest):
             self.write("b.txt", "%s |labels 0 1\n%s |labels 1 0\n" % tuple(ids))
             run = self.run_command("Named", reader)
             self.assertIn("SamplesSeen = 2 ", run.stderr)
-            self.assertEqual("readers: sequence '2' of 'b' stands beside '1' of 'a'" in run.stderr, isWrong)
+            self.assertEqual("readers: sequence '2' of 'b' is paired with '1' of 'a'" in run.stderr, isWrong)
 
     def test_cv_step_of_zero(self):
         self.run_command("Train")

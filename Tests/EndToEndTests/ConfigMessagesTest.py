@@ -438,12 +438,12 @@ class ConfigMessagesTest(MessagesTestCase):
     def test_override_that_has_no_effect(self):
         self.assertEqual(self.warnings("maxEpochs=9"),
                          ["WARNING: command line:1:21: 'maxEpochs=9' has no effect: 'Train:SGD:maxEpochs' at "
-                          "exp.cntk:7:15 is nearer; to override it write Train=[SGD=[maxEpochs=...]]"])
+                          "exp.cntk:7:15 has precedence; to override it write Train=[SGD=[maxEpochs=...]]"])
         for block, path in (("SGD=[maxEpochs=9]", "Train=[SGD=[...]]"), ("reader=[file=x]", "Train=[reader=[...]]"),
                             ("labels=[dim=9]", "Train=[reader=[labels=[...]]]")):
             (warning,) = self.warnings(block)
             self.assertRegex(warning, r"^WARNING: command line:1:21: '%s=\[\.\.\.\]' has no effect: 'Train:[^']*' at "
-                                      r"exp\.cntk:\d+:\d+ is nearer; to override it write %s$"
+                                      r"exp\.cntk:\d+:\d+ has precedence; to override it write %s$"
                              % (block.split("=")[0], re.escape(path)))
         self.assertEqual(self.warnings("Train=[SGD=[maxEpochs=1]]"), [])
 

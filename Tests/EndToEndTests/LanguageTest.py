@@ -238,9 +238,9 @@ Write=[ action=write; outputPath=out; minibatchSize=2; reader=[ readers=text:oth
     features=[ dim=0 ]; labelIn=[ labelDim=2 ]; labels=[ labelType=none ] ]
   other=[ readerType=CNTKTextFormatReader; file=same.ctf; input=[ same=[ dim=2; format=dense ] ] ] ] ]
 """)
-        warning = ("readers: 'text', a LMSequenceReader, shuffles its data whatever randomize says, and 'other' has "
-                   "another order; in a minibatch samples stand side by side that do not belong together; "
-                   "cacheBlockSize=1 keeps the order of these data, randomize=none that of the other ones\n")
+        warning = ("readers: 'text', a LMSequenceReader, ignores randomize and shuffles its data, and 'other' has "
+                   "another order; the samples of a minibatch then do not belong together; "
+                   "expected cacheBlockSize=1 in 'text' and randomize=none in 'other'\n")
         self.assertIn(warning, self.cntk("configFile=exp.cntk", "block=100").stderr)
         self.assertNotEqual(self.read("out.features"), self.read("out.same"))
         self.assertNotIn("WARNING", self.cntk("configFile=exp.cntk", "block=1").stderr)

@@ -15,49 +15,6 @@ namespace cntk
 namespace
 {
 
-bool IsOneOf(std::string_view characters, char c)
-{
-    return characters.find(c) != std::string_view::npos;
-}
-
-// Returns the white space at the beginning of the line.
-std::string_view IndentationOf(std::string_view text, size_t at)
-{
-    const size_t lineBreak = text.rfind('\n', at);
-    const size_t line = lineBreak == std::string_view::npos ? 0 : lineBreak + 1;
-    return text.substr(line, std::min(text.find_first_not_of(" \t", line), text.size()) - line);
-}
-
-} // namespace
-
-std::string HintAtIndentation(std::string_view text, const PositionOf& positionOf)
-{
-    std::vector<size_t> open;
-    for (size_t at = 0; at < text.size(); ++at)
-    {
-        if (text[at] == '"')
-            at = std::min(text.find('"', at + 1), text.size());
-        else if (IsOneOf("([{", text[at]))
-            open.push_back(at);
-        else if (IsOneOf(")]}", text[at]) && !open.empty())
-        {
-            const size_t opening = open.back();
-            open.pop_back();
-            const std::string_view indentation = IndentationOf(text, at);
-            const size_t next = text.find_first_not_of(" \t\r", opening + 1);
-            const bool beginsLine = indentation.data() + indentation.size() == text.data() + at;
-            if (beginsLine && next < at && text[next] == '\n' && IndentationOf(text, opening) != indentation)
-                return Concat("; the '", text[at], "' at ", positionOf(at, 1).Location(), " closes the '",
-                              text[opening], "' at ", positionOf(opening, 1).Location(),
-                              ", which is indented otherwise");
-        }
-    }
-    return {};
-}
-
-namespace
-{
-
 // Limit of nested brackets, far beyond any real config.
 constexpr size_t c_maxNesting = 200;
 
@@ -86,6 +43,42 @@ constexpr std::array<unsigned char, 256> c_classes = MakeClasses();
 unsigned char ClassOf(char c)
 {
     return c_classes[static_cast<unsigned char>(c)];
+}
+
+// Returns the white space at the beginning of the line.
+std::string_view IndentationOf(std::string_view text, size_t at)
+{
+    const size_t lineBreak = text.rfind('\n', at);
+    const size_t line = lineBreak == std::string_view::npos ? 0 : lineBreak + 1;
+    return text.substr(line, std::min(text.find_first_not_of(" \t", line), text.size()) - line);
+}
+
+// Explains unmatched brackets by the indentation: "; the ']' at a.cntk:7:1 closes the '[' at a.cntk:2:7, which has another
+// indentation". Finds the first closing bracket at the beginning of a line whose opening bracket ends a line with another
+// indentation. Empty if there is none.
+std::string HintAtIndentation(std::string_view text, const PositionOf& positionOf)
+{
+    std::vector<size_t> open;
+    for (size_t at = 0; at < text.size(); ++at)
+    {
+        if (text[at] == '"')
+            at = std::min(text.find('"', at + 1), text.size());
+        else if (ClassOf(text[at]) == c_open)
+            open.push_back(at);
+        else if (ClassOf(text[at]) == c_close && !open.empty())
+        {
+            const size_t opening = open.back();
+            open.pop_back();
+            const std::string_view indentation = IndentationOf(text, at);
+            const size_t next = text.find_first_not_of(" \t\r", opening + 1);
+            const bool beginsLine = indentation.data() + indentation.size() == text.data() + at;
+            if (beginsLine && next < at && text[next] == '\n' && IndentationOf(text, opening) != indentation)
+                return Concat("; the '", text[at], "' at ", positionOf(at, 1).Location(), " closes the '",
+                              text[opening], "' at ", positionOf(opening, 1).Location(),
+                              ", which has another indentation");
+        }
+    }
+    return {};
 }
 
 char ClosingOf(char open)

@@ -340,7 +340,7 @@ std::string DescribeShadowed(const ConfigParameters& block, const ConfigEntry& e
         return {};
     const std::string path = ConfigTree::KeyPathOf(*holder, found->name);
     return Concat("'", entry.isBlock ? entry.name + "=[...]" : entry.RawTextAsWritten(), "' has no effect: '", path,
-                  "' at ", found->Where().Location(), " is nearer; to override it write ",
+                  "' at ", found->Where().Location(), " has precedence; to override it write ",
                   WrittenAs(Split(path, ':'), entry.isBlock ? "=[...]" : "=..."));
 }
 

@@ -64,7 +64,7 @@ TEST_F(AllowedCoresTests, EnclosingGroupsCount)
     EXPECT_EQ(Cores("0::/elsewhere\n"), 0);
 }
 
-// A container may see the path that its group has outside, and the group itself as the root.
+// A container may see the path of its group on the host, and the group itself as the root.
 TEST_F(AllowedCoresTests, TheRootCountsWherePathsAreNotThere)
 {
     Write("cpu.max", "300000 100000");

@@ -1,4 +1,4 @@
-// Several readers as one: streams side by side, and readers that do not fit together.
+// Composite readers: streams of several parts, and parts that do not fit together.
 #include "Common/CompositeReader.h"
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -13,7 +13,7 @@ namespace cntk
 namespace
 {
 
-// One stream that counts; minibatches of `size` until `total`.
+// A reader of one stream with the values 0, 1, ... in minibatches of `size` until `total`.
 class CountingReader final : public IDataReader<float>
 {
 public:
@@ -185,7 +185,7 @@ TEST(CompositeReaderTests, ReadersMustFit)
               "epoch or the data end; expected epochSize=0, or readers of one kind with the same parameters");
 }
 
-// The warnings of two readers of three sequences, in minibatches of two.
+// Returns the warnings of two readers of three sequences in minibatches of two.
 std::string WarningsOf(const std::vector<std::string>& a, const std::vector<std::string>& b,
                        const std::string& kindOfB = "k")
 {
@@ -209,9 +209,8 @@ std::string WarningsOf(const std::vector<std::string>& a, const std::vector<std:
 TEST(CompositeReaderTests, SequencesOfOtherNamesAreWarnedOfOnce)
 {
     EXPECT_EQ(WarningsOf({"x", "y", "z"}, {"x", "z", "y"}),
-              "WARNING: readers: sequence 'z' of 'b' stands beside 'y' of 'a'; they are put together in the order that "
-              "each reader has them, which is of use only if they belong together; expected the same sequences in the "
-              "same order\n");
+              "WARNING: readers: sequence 'z' of 'b' is paired with 'y' of 'a', because readers are joined by the "
+              "position of their sequences; expected the same sequences in the same order\n");
     EXPECT_EQ(WarningsOf({"plp/x", "plp/y", "plp/z"}, {"mfcc/x", "mfcc/y", "z"}), "");
     EXPECT_EQ(WarningsOf({"x", "y", "z"}, {}), "") << "none has a name";
     EXPECT_EQ(WarningsOf({"x", "y", "z"}, {"1", "2", "3"}, "other"), "") << "another kind has names of its own";

@@ -1,4 +1,4 @@
-// What a user sees of an error.
+// Reports of errors, as the user sees them.
 #include "Common/Error.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Locks: who gets them, what they say, what is left.
+// File locks: their holder, their notes, and the files that remain.
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileLock.h"
@@ -67,7 +67,7 @@ TEST(FileLockTests, AFileThatCannotBeMadeIsNoMatter)
     EXPECT_TRUE(FileExists("folder.lock"));
 }
 
-// A device is everybody's.
+// A device is not locked.
 TEST(FileLockTests, OnlyOrdinaryFilesAreLocked)
 {
     const LockedFile first = OpenLocked("/dev/null");

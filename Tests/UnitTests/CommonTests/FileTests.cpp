@@ -1,4 +1,4 @@
-// Files are replaced whole or not at all; paths may use backslashes.
+// Files are replaced as a whole or not at all. Paths may use backslashes.
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "CommonTests/TemporaryFolder.h"
@@ -59,7 +59,7 @@ TEST(FileTests, CommandsAreNoFiles)
     EXPECT_EQ(ReadTextFile("odd|"), "x");
 }
 
-// The system's functions would open the file 'x'.
+// Without the check, the system's functions would open the file 'x'.
 TEST(FileTests, ANameWithAZeroByteIsNotAShorterOne)
 {
     const TemporaryFolder folder;
@@ -160,7 +160,7 @@ TEST(FileTests, TwoThatWriteOneFileDoNotMix)
         first.Commit();
     }
     EXPECT_EQ(folder.Read("m.dnn"), "first");
-    // What a killed process left behind is in nobody's way, whatever its length.
+    // A temporary file of a killed process is overwritten, even a longer one.
     folder.Write("m.dnn.tmp", "left behind, and longer");
     AtomicFile third("m.dnn");
     third.Write("third");
@@ -203,7 +203,7 @@ TEST(FileTests, AtomicFileFollowsLinksToWhatIsNotThereYet)
     EXPECT_EQ(folder.Read("real/m"), "new");
 }
 
-// As of a disk that is not mounted.
+// Such a link may lead to a disk that is not mounted.
 TEST(FileTests, AFolderThatIsALinkToNothingIsTold)
 {
     const TemporaryFolder folder;
@@ -263,7 +263,7 @@ TEST(FileTests, FolderThatCannotBeMade)
     EXPECT_EQ(ReportOf(ErrorKind::Device, [] { AtomicFile("file/x"); }),
               "error: cannot create folder 'file' for file 'file/x': Not a directory");
     MakeFoldersFor("plain");
-    // Longer than the system takes.
+    // The path is longer than the system allows.
     std::string longPath;
     for (int i = 0; i < 50; ++i)
         longPath += std::string(100, 'd') + "/";

@@ -1,4 +1,4 @@
-// What signals do to a process: tried on children of the test.
+// Effects of signals on a process, tested with child processes.
 #include "Common/File.h"
 #include "Common/Interruption.h"
 #include "CommonTests/TemporaryFolder.h"
@@ -22,8 +22,8 @@ namespace cntk
 namespace
 {
 
-// The wait status of a child that runs the body with our handlers, and leaves with 1 if the body returns. What the
-// tests themselves were told to ignore, as a script's background job is, the child does not.
+// Returns the wait status of a child that runs the body with our handlers and exits with 1 if the body returns. The
+// child does not inherit ignored signals, which a background job of a script has.
 int StatusOf(const std::function<void()>& body, int ignored = 0)
 {
     const pid_t child = ::fork();
@@ -70,7 +70,7 @@ TEST(Interruption, ASignalEndsTheProgramAndTakesTemporaryFilesAlong)
     std::filesystem::remove_all(folder);
 }
 
-// A write of many nodes holds as many files.
+// A write of many nodes has many open files.
 TEST(Interruption, ASignalTakesTheTemporaryFilesOfManyOutputsAlong)
 {
     const TemporaryFolder folder;
@@ -89,7 +89,7 @@ TEST(Interruption, ASignalTakesTheTemporaryFilesOfManyOutputsAlong)
     EXPECT_TRUE(std::filesystem::is_empty(folder.Path()));
 }
 
-// Between making a file and marking it, and between renaming it and clearing its mark, too.
+// Also between creating a file and marking it, and between renaming it and clearing its mark.
 TEST(Interruption, ASignalTakesAlongWhatOtherThreadsAreMaking)
 {
     for (int round = 0; round < 100; ++round)
@@ -150,7 +150,7 @@ TEST(Interruption, ATerminalThatIsClosedTwiceIsOneWish)
     EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
-// Ctrl-C reaches the program that reads the log as well, and what is written for it then fails.
+// Ctrl-C also ends the program that reads the log, and later writes to it fail.
 TEST(Interruption, ALostReaderIsAWishToStopAndNeverTheSecondOne)
 {
     for (const int other : {SIGPIPE, SIGINT, SIGTERM, SIGHUP})

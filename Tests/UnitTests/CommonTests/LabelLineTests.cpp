@@ -32,7 +32,7 @@ TEST(LabelLineTests, EveryLineIsReadAsItsLabel)
     EXPECT_EQ(LineOfLabel("\"k\":}"), std::nullopt);
 }
 
-// Word lists have words in quotes that need none.
+// Word lists contain quoted words that need no quotes.
 TEST(LabelLineTests, OtherQuotesBelongToTheLabel)
 {
     for (const std::string line : {"\"word\"", "\"", "\"\"", "{word}", "\"a:b", "a:b", "#1", ""})

@@ -1,4 +1,4 @@
-// Log lines, warnings and time stamps. Tests have no terminal, so nothing of a progress line may appear.
+// Log lines, warnings and time stamps. Tests have no terminal, so no progress line may appear.
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "CommonTests/TemporaryFolder.h"

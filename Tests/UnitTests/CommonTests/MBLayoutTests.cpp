@@ -1,4 +1,4 @@
-// MBLayout: frame mode, sequences that cross the minibatch's borders, gaps, and frame ranges.
+// Minibatch layouts: frame mode, sequences that cross the borders of a minibatch, gaps, and frame ranges.
 #include "Common/MBLayout.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(MBLayoutTests, VersionGrowsWithChangesOnly)
     EXPECT_GT(layout.Version(), version);
 }
 
-// One layout for minibatches of either kind, also where their columns are as many.
+// One layout object is reused for frames and sequences with the same number of columns.
 TEST(MBLayoutTests, FramesAndSequencesTakeTurns)
 {
     MBLayout layout;
@@ -59,7 +59,7 @@ TEST(MBLayoutTests, FramesAndSequencesTakeTurns)
 TEST(MBLayoutTests, SequencesAndGaps)
 {
     // row 0: sequence 7 over steps 0..2, then a gap; row 1: sequence 8 that began two steps before and ends at step 1,
-    // then sequence 9 that goes on in the next minibatch.
+    // then sequence 9 that continues in the next minibatch.
     MBLayout layout;
     layout.Init(2, 4);
     EXPECT_EQ(layout.ActualSamples(), 0u);
@@ -121,7 +121,7 @@ TEST(MBLayoutTests, Equality)
     EXPECT_FALSE(a == b);
 }
 
-// Whoever lists sequences of one step each, such as a node that picks a frame of each, means what frame mode means.
+// A list of sequences of one step each equals frame mode. A node that picks one frame per sequence makes such a list.
 TEST(MBLayoutTests, ListedSequencesOfOneStepAreThoseOfFrameMode)
 {
     MBLayout frames, listed;

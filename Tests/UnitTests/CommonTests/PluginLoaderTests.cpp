@@ -1,4 +1,4 @@
-// The plugin loader against the plugins of Tests/UnitTests/TestPlugins: what works, and what is said when it does not.
+// The plugin loader with the plugins of Tests/UnitTests/TestPlugins: successes and error messages.
 #include "Common/CompositeReader.h"
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Error.h"
@@ -114,7 +114,7 @@ TEST_F(PluginLoaderTests, NoSuchReaderNamesTheNearestAndTheFolders)
                   ", the system's library folders; " + m_existing + "; did you mean 'EchoReader'?");
 }
 
-// Whatever libraries are installed: those of these names in a folder that comes first.
+// Libraries of these names in an earlier folder hide the installed ones.
 TEST_F(PluginLoaderTests, AliasesLookForTheReadersLibrary)
 {
     const TemporaryFolder folder;
@@ -133,8 +133,8 @@ TEST_F(PluginLoaderTests, MissingLibraryOfAPluginGivesTheLoadersReason)
 {
     EXPECT_EQ(
         MessageOf("LonelyReader", ErrorKind::Device),
-        "plugin 'LonelyReader' is there, but it does not load: libCntkTestAbsent.so: cannot open shared object file: "
-        "No such file or directory; its file: " +
+        "plugin 'LonelyReader' exists, but it does not load: libCntkTestAbsent.so: cannot open shared object file: "
+        "No such file or directory; file: " +
             m_folder + "/LonelyReader.so; folders searched: " + m_folder + ", the system's library folders; " +
             m_existing);
 }

@@ -1,4 +1,4 @@
-// The random streams against recorded values of the original and against this machine's C library where it is glibc.
+// The random streams compared with recorded values of CNTK v1.1, and with this machine's C library if it is glibc.
 #include "Common/Random.h"
 
 #include <cmath>
@@ -35,7 +35,7 @@ TEST(RandomTests, NormalDistributionsDifferByMeanAndDeviation)
         EXPECT_NEAR(other(second), -3 + 0.25 * standard(first), 1e-15);
 }
 
-// The draw before the largest number, 2^31 - 2, which single precision would round up to the range.
+// Tests the draw before 2^31 - 2, the largest number, which single precision would round up to the range.
 TEST(RandomTests, UniformNumbersAreBelowOne)
 {
     MinStdRand0 generator(739806647), same(739806647);

@@ -1,4 +1,4 @@
-// Streams of seeds: the original's numbers without a trainingSeed, numbers of their own with one.
+// Streams of seeds: the numbers of CNTK v1.1 without a trainingSeed, independent numbers with one.
 #include "Common/Random.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ TEST(SeedStreamTests, SeedsAreThoseOfTheirStreamOnly)
     EXPECT_EQ(seen.size(), count);
 }
 
-// The correlation of what generators with these seeds draw first, of neighbours.
+// Returns the correlation of the first draws of generators with neighbouring seeds.
 double NeighboursCorrelation(const std::vector<uint64_t>& seeds)
 {
     std::vector<double> first;
@@ -66,7 +66,7 @@ TEST(SeedStreamTests, NeighboursHaveNothingToDoWithEachOther)
     EXPECT_LT(std::abs(NeighboursCorrelation(trainingSeeds)), 4 / std::sqrt(double(count)));
 }
 
-// What is said in public must not change: a release that drew other numbers would break every reproduction.
+// Published seeds must not change: other numbers in a release would break every reproduction.
 TEST(SeedStreamTests, TheSeedsOfAReleaseStay)
 {
     EXPECT_EQ(SeedStream(1, "start values")(1), 715633816u);

@@ -1,4 +1,4 @@
-// First-fit packing.
+// First-fit packing of sequences.
 #include "Common/MBLayout.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(SequencePackingTests, NothingOverlapsAndNoRowIsWasted)
             length = 1 + random() % 30;
         SequencePacking packing;
         packing.Pack(lengths);
-        // The plain rule, without short cuts.
+        // Applies the plain rule without shortcuts.
         std::vector<uint32_t> used;
         for (size_t i = 0; i < lengths.size(); ++i)
         {

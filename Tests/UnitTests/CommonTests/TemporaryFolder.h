@@ -1,4 +1,4 @@
-// A folder that exists as long as the test; optionally the working directory.
+// A folder that exists during the test, optionally as the working directory.
 #pragma once
 
 #include <cstdlib>

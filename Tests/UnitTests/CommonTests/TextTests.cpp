@@ -1,9 +1,11 @@
-// Numbers, words and did-you-mean.
+// Numbers, words, did-you-mean, messages and characters in words.
 #include "Common/Text.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
+#include <sstream>
 
 namespace cntk
 {
@@ -112,6 +114,102 @@ TEST(TextTests, DidYouMean)
     EXPECT_EQ(DidYouMean("Tran", {"Train", "Write"}), "; did you mean 'Train'?");
     EXPECT_EQ(DidYouMean("W3", {"W1", "W2"}), "; did you mean 'W1' or 'W2'?");
     EXPECT_EQ(DidYouMean("W4", {"W1", "W2", "W3"}), "; did you mean 'W1', 'W2' or 'W3'?");
+}
+
+TEST(CountedTests, OneIsSingular)
+{
+    EXPECT_EQ(Counted(1, "row"), "1 row");
+    EXPECT_EQ(Counted(0, "row"), "0 rows");
+    EXPECT_EQ(Counted(21, "row"), "21 rows");
+    EXPECT_EQ(Counted(2, "class"), "2 classes");
+    EXPECT_EQ(Counted(2, "minibatch"), "2 minibatches");
+    EXPECT_EQ(Counted(2, "epoch"), "2 epochs");
+    EXPECT_EQ(Counted(1, "entry"), "1 entry");
+    EXPECT_EQ(Counted(3, "entry"), "3 entries");
+}
+
+TEST(OddCharactersTests, CharactersInWords)
+{
+    EXPECT_EQ(CharacterInWords("ab"), "'a'");
+    EXPECT_EQ(CharacterInWords("\x01"), "the control character 1");
+    EXPECT_EQ(CharacterInWords("\u2013x"), "'\u2013' (U+2013)");
+    EXPECT_EQ(CharacterInWords("\xfcll"), "the byte 252, which is no UTF-8");
+}
+
+TEST(OddCharactersTests, NamesOfPrintableCharactersHaveNone)
+{
+    EXPECT_EQ(OddCharacterIn("name_1.W"), "");
+    EXPECT_EQ(OddCharacterIn("a\x01"), "the control character 1");
+    EXPECT_EQ(OddCharacterIn("\u20133"), "'\u2013' (U+2013)");
+    EXPECT_EQ(OddCharacterIn("\U0001f600"), "'\U0001f600' (U+1F600)");
+    EXPECT_EQ(OddCharacterIn("\xc3"), "the byte 195, which is no UTF-8");
+}
+
+TEST(OddCharactersTests, Lookalikes)
+{
+    EXPECT_EQ(LookalikeIn("data/m\u00fcller \u2013 train.txt"), "") << "letters and dashes are what they are";
+    EXPECT_EQ(LookalikeIn("\u201ctrain\u201d"), "; it holds '\u201c' (U+201C)");
+    EXPECT_EQ(LookalikeIn("x\u00a0y\u2019"), "; it holds '\u00a0' (U+00A0)");
+}
+
+template <class T>
+void ExpectAsStream(const T& part)
+{
+    std::ostringstream stream;
+    stream << part;
+    EXPECT_EQ(Concat(part), stream.str());
+}
+
+TEST(MessageTests, TextsStandForThemselves)
+{
+    const std::string text("a\0b", 3);
+    EXPECT_EQ(Concat(), "");
+    EXPECT_EQ(Concat("node '", text, "'", std::string_view("xyz").substr(1), '!', ""),
+              std::string("node 'a\0b'yz!", 13));
+    const char* const none = nullptr;
+    EXPECT_EQ(Concat("[", none, "]"), "[]");
+}
+
+TEST(MessageTests, WholeNumbersAreThoseOfStreams)
+{
+    ExpectAsStream(0);
+    ExpectAsStream(-7);
+    ExpectAsStream(true);
+    ExpectAsStream(short{-3});
+    ExpectAsStream(7u);
+    ExpectAsStream(std::numeric_limits<long>::min());
+    ExpectAsStream(std::numeric_limits<long long>::min());
+    ExpectAsStream(std::numeric_limits<unsigned long>::max());
+    ExpectAsStream(std::numeric_limits<unsigned long long>::max());
+}
+
+TEST(MessageTests, RealNumbersAreThoseOfStreams)
+{
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double number : {0.0,
+                                -0.0,
+                                1.0,
+                                0.1,
+                                1.0 / 3,
+                                -2.5e-5,
+                                123456.0,
+                                1234567.0,
+                                999999.5,
+                                1e5,
+                                1e6,
+                                0.0001,
+                                0.00001,
+                                -1.2345678e-308,
+                                5e-324,
+                                1.7976931348623157e308,
+                                infinity,
+                                -infinity,
+                                std::numeric_limits<double>::quiet_NaN(),
+                                -std::numeric_limits<double>::quiet_NaN()})
+    {
+        ExpectAsStream(number);
+        ExpectAsStream(static_cast<float>(number));
+    }
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What an error says that a piece of code throws: most tests of messages begin with this.
+// Messages and reports of errors that a piece of code throws.
 #pragma once
 
 #include "Common/Error.h"
@@ -9,7 +9,7 @@
 namespace cntk
 {
 
-// The report of the error, source line and all; "no error" where none is thrown.
+// Returns the report of the error with its source line; "no error" if there is none.
 template <class Body>
 std::string ReportOf(ErrorKind kind, Body&& body)
 {
@@ -25,7 +25,7 @@ std::string ReportOf(ErrorKind kind, Body&& body)
     return "no error";
 }
 
-// Its message alone.
+// Returns only the message.
 template <class Body>
 std::string MessageOf(ErrorKind kind, Body&& body)
 {

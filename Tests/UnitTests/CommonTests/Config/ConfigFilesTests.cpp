@@ -1,4 +1,4 @@
-// From arguments to the root block: layers, includes, overrides, and what is said when they are wrong.
+// From arguments to the root block: layers, includes, overrides, and messages about wrong ones.
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Config/PrintConfig.h"
 #include "Common/Error.h"
@@ -143,7 +143,7 @@ TEST_F(ConfigFilesTests, FileWithoutItsKey)
     EXPECT_EQ(ReportOf({"y=2", "a.cntk"}, ErrorKind::Usage),
               "    1 | y=2 a.cntk\n      |     ^~~~~~\n"
               "command line:1:5: error: argument 2 'a.cntk' is a file; config files are given as configFile=a.cntk");
-    // One that is not there, too, where no config file is given.
+    // A missing file is reported, too, if no config file is given.
     EXPECT_EQ(ReportOf({"y=2", "aa.cntk"}, ErrorKind::Usage),
               "    1 | y=2 aa.cntk\n      |     ^~~~~~~\n"
               "command line:1:5: error: argument 2 'aa.cntk' is no name=value, and no file of that name exists; config "
@@ -224,7 +224,7 @@ TEST_F(ConfigFilesTests, ClosingBracketsTooManyAtTheEndOfAnArgument)
                             "      |                                     ^~~\n"
                             "WARNING: command line:1:37: '] ]' at the end of the argument closes no bracket and is "
                             "ignored"));
-    // Brackets may close what an argument before has opened, and stand in quotes.
+    // Brackets may close a bracket of an earlier argument, and may stand in quotes.
     const LoadedConfig parts = LoadConfig({"t=[", "size=5", "]", "x=\"]\""});
     EXPECT_EQ(TextOf(parts, "t", "size"), "5");
     EXPECT_EQ(TextOf(parts, "", "x"), "]");

@@ -108,7 +108,7 @@ TEST(ConfigParametersTests, BlocksFoundOutsideSeeTheAskingBlockFirst)
     EXPECT_EQ(TextOf(config->RequireBlock("B").RequireBlock("reader"), "file"), "b");
     EXPECT_EQ(TextOf(config->RequireBlock("reader").RequireBlock("features"), "file"), "root");
     EXPECT_FALSE(config->RequireBlock("C").RequireBlock("reader").Find("dim")) << "an own block hides the outer one";
-    // What the block has itself counts, and has the name and the place that it was written with.
+    // The block's own values have precedence, and keep their name and position.
     EXPECT_EQ(TextOf(reader, "dim"), "2");
     EXPECT_EQ(reader.Require("dim").KeyPath(), "reader:dim");
     EXPECT_EQ(reader.Require("dim").Where().Location(), "exp.cntk:1:13");
@@ -117,7 +117,7 @@ TEST(ConfigParametersTests, BlocksFoundOutsideSeeTheAskingBlockFirst)
     EXPECT_EQ(reader.FindBlockHere("SGD"), nullptr);
     EXPECT_EQ(reader.FindBlockHere("features")->Parent(), &reader);
     EXPECT_EQ(&a.RequireBlock("Reader"), &reader);
-    // A block may be found outside of one that was found outside.
+    // A block may be found outside of a block that was itself found outside.
     const ConfigParameters& sgd = a.RequireBlock("SGD");
     EXPECT_EQ(TextOf(sgd.RequireBlock("mode"), "size"), "4");
     EXPECT_EQ(TextOf(sgd.RequireBlock("mode"), "maxEpochs"), "5");
@@ -141,7 +141,7 @@ TEST(ConfigParametersTests, KeysReadThroughBlocksFoundOutsideAreRead)
     ASSERT_EQ(unread.size(), 1u);
     EXPECT_EQ(unread[0].name, "typo");
     EXPECT_EQ(unread[0].path, "exp.cntk:reader");
-    // A value that the program sets holds for all who see the block.
+    // A value that the program sets is visible from every block.
     config->RequireBlock("A").RequireBlock("reader").Set("dim", "7");
     EXPECT_EQ(TextOf(config->RequireBlock("B").RequireBlock("reader"), "dim"), "7");
 }
@@ -152,7 +152,7 @@ TEST(ConfigParametersTests, DefaultStopsTheSearch)
     EXPECT_FALSE(config->RequireBlock("s").Find("z"));
     EXPECT_EQ(TextOf(config->RequireBlock("t"), "z"), "Default");
     EXPECT_EQ(config->RequireBlock("s").Require("z").Text(), "default");
-    // Of blocks, too; other values are passed over.
+    // Blocks may have the value default, too. Other scalars are ignored.
     const auto blocks = ConfigParameters::Parse("A=[x=1]\ns=[A=default]\nt=[A=3]");
     EXPECT_EQ(blocks->RequireBlock("s").FindBlock("A"), nullptr);
     EXPECT_EQ(TextOf(blocks->RequireBlock("t").RequireBlock("A"), "x"), "1");
@@ -248,7 +248,7 @@ TEST(ConfigParametersTests, Arrays)
     EXPECT_EQ(rates[1000].AsDouble(), 0.1);
     EXPECT_EQ(rates[1].Where().Location(), "text:1:11");
     EXPECT_THAT(Texts(config->Require("layers").AsArray()), ElementsAre("10", "512", "512", "512", "2"));
-    // All of a list may stand in quotes; a star that no number follows is then part of a name.
+    // A whole list may stand in quotes. A star without a number is then part of a name.
     const auto quoted = [](const std::string& list)
     { return Texts(ConfigParameters::Parse("a=\"" + list + "\"")->Require("a").AsArray()); };
     EXPECT_THAT(quoted("10:512*3:2"), ElementsAre("10", "512", "512", "512", "2"));
@@ -260,7 +260,7 @@ TEST(ConfigParametersTests, Arrays)
     EXPECT_EQ(blocks[1].Text(), "[a=2]");
     EXPECT_TRUE(config->Require("e").AsArray().empty());
     EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->Require("e").AsArray()[0]; }),
-              "error: an element of an empty array is asked for");
+              "error: an element of an empty array was requested");
     EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ConfigParameters::Parse("a=1:2*99999999999")->Require("a").AsArray(); }),
               "    1 | a=1:2*99999999999\n      |     ^~~~~~~~~~~~~\n"
               "text:1:5: error: 'a' has more than 10000000 elements");

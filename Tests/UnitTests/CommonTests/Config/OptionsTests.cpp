@@ -132,7 +132,7 @@ struct BlocksOptions
     }
 };
 
-// A value of a block's name is no block, and does not hide one.
+// A scalar with the name of a block is not a block, and does not hide one.
 TEST(OptionsTests, BlocksAreLookedUpLikeValues)
 {
     for (const std::string inner : {"", "near=1; far=1"})
@@ -142,7 +142,7 @@ TEST(OptionsTests, BlocksAreLookedUpLikeValues)
         EXPECT_EQ(options.near.factor, 0.618) << inner;
         EXPECT_EQ(options.far.factor, 3) << inner;
     }
-    // What it lacks is looked up where it is asked for.
+    // Missing names are looked up as seen from the block that reads the options.
     const auto config = ConfigParameters::Parse("far=[]\nfactor=2\ns=[t=[factor=4]]");
     EXPECT_EQ(ReadOptions<BlocksOptions>(config->RequireBlock("s").RequireBlock("t")).far.factor, 4);
 }
@@ -184,7 +184,7 @@ TEST(OptionsTests, WrongValues)
                                      "'s:path' is empty");
 }
 
-// Where there is a default, nothing can be meant by no value at all.
+// An option with a default cannot be set to an empty list.
 TEST(OptionsTests, SchedulesWithoutAValue)
 {
     EXPECT_EQ(ReportOf("momentum=\"\""), "    2 | momentum=\"\"]\n      |           ^\n"
@@ -193,7 +193,7 @@ TEST(OptionsTests, SchedulesWithoutAValue)
     EXPECT_THAT(ReportOf("sizes=4*0"), ::testing::EndsWith("error: 's:sizes' is '4*0', expected at least one value"));
     EXPECT_TRUE(Read("rates={ }").rates.empty());
     EXPECT_TRUE(Read("rates=()").rates.empty());
-    // Counts below 1 give no element.
+    // Counts below 1 yield no element.
     EXPECT_EQ(ReportOf("rates=0.1*0:0.2*-1"),
               "    2 | rates=0.1*0:0.2*-1]\n      |       ^~~~~~~~~~~~\n"
               "x.cntk:2:7: error: 's:rates' is '0.1*0:0.2*-1', expected at least one value");

@@ -1,4 +1,4 @@
-// The splitter, row by row as the original's parser behaves, with the improvements that the specification advises.
+// The tokenizer: rows that behave like the parser of CNTK v1.1, with the improvements of the specification.
 #include "Common/Config/Tokenizer.h"
 #include "Common/Error.h"
 
@@ -198,14 +198,14 @@ TEST(TokenizerTests, SyntaxErrors)
               "text:1:203: brackets are nested more than 200 deep");
 }
 
-// Of brackets that do not match the indentation tells which one is too much or missing.
+// The indentation shows which bracket is superfluous or missing.
 TEST(TokenizerTests, BracketsThatTheIndentationContradicts)
 {
     const std::string begin = "Train=[\n  SGD=[ # \"rates\"\n    a=1\n";
     const std::string end = "  reader=[\n    b=(1:2)\n  ]\n]\n";
     EXPECT_EQ(MessageOf([&] { Records(RemoveComments(begin + end)); }),
               "text:1:7: no closing ']' found for the '[' that opens here; the ']' at text:7:1 closes the '[' at "
-              "text:2:7, which is indented otherwise");
+              "text:2:7, which has another indentation");
     EXPECT_EQ(
         MessageOf([&] { Records(RemoveComments(begin + "  ]\n  ]\n" + end)); }),
         "text:9:1: unmatched ']': no bracket is open here; the ']' at text:5:3 closes the '[' at text:1:7, which is "

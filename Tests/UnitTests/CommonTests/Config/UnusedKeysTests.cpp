@@ -1,4 +1,4 @@
-// What is said about keys that nobody read.
+// Messages about unread keys.
 #include "Common/Config/UnusedKeys.h"
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
@@ -42,7 +42,7 @@ const std::vector<KnownBlock>& Known()
     return c_known;
 }
 
-// Reads the root's command, and of each block the keys of its own that are known and all blocks that are known.
+// Reads the root's command, and in each block its known keys and all known blocks.
 void ReadAll(const ConfigParameters& block, const std::vector<std::string>& names)
 {
     for (const std::string& name : names)
@@ -73,7 +73,7 @@ TEST(UnusedKeysTests, WhatBelongsToTheRoot)
                             "root of the config"));
 }
 
-// A block that takes a key without effect is not where it belongs, unless there is no other.
+// A block that accepts a key without effect is suggested only if no other block knows the key.
 TEST(UnusedKeysTests, BlocksThatTakeAKeyWithoutEffect)
 {
     std::vector<KnownBlock> known = Known();
@@ -104,7 +104,7 @@ TEST(UnusedKeysTests, MisspeltKeys)
                             "exp.cntk:6:5: unknown key 'xyzzy' in block 'Train:SGD'"));
 }
 
-// An alias is near where the parameter's own name is not.
+// An alias is suggested if it is near and the parameter's own name is not.
 TEST(UnusedKeysTests, MisspeltAliases)
 {
     std::vector<KnownBlock> known = Known();
@@ -163,7 +163,7 @@ TEST(UnusedKeysTests, MisplacedKeys)
                     "exp.cntk:6:2: 'dropoutRate' is not read in block 'Write'; it belongs in the block SGD"));
 }
 
-// Where a bracket is missing, a command's block stands in the one before.
+// After a missing bracket, the block of a command is inside the previous block.
 TEST(UnusedKeysTests, CommandsThatStandInACommand)
 {
     std::vector<KnownBlock> known = Known();
@@ -205,7 +205,7 @@ TEST(UnusedKeysTests, PathsAreNoNames)
                     "written Train=[SGD=[maxEpochs=...]]"));
 }
 
-// The block of that name takes the place of the stray word.
+// The block of that name replaces the stray word.
 TEST(UnusedKeysTests, CommandsWithWrongSeparatorAboveTheirBlocks)
 {
     const std::string blocks = "Train=[action=train]\nTest=[action=test]\nPlot=[action=plot]";

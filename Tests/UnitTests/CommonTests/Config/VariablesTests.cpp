@@ -1,4 +1,4 @@
-// $name$: scopes, recursion, loops, and what is left alone.
+// $name$: scopes, recursion, loops, and texts that are no variables.
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Config/ConfigTree.h"
 #include "Common/Error.h"
@@ -44,8 +44,7 @@ TEST(VariablesTests, RootWinsElseInnermost)
     EXPECT_EQ(Resolved(between->RequireBlock("S").RequireBlock("T"), "y"), "BETWEEN");
 }
 
-// In the text of a script the innermost block's value counts.
-// The root's value wins, as it does in blocks that stand in the command.
+// The root's value has precedence, same as in blocks inside of the command.
 TEST(VariablesTests, BlocksFoundOutsideSeeTheAskingBlock)
 {
     const auto config = ConfigParameters::Parse("reader=[file=$dir$/x;map=$set$]\nset=root\n"
@@ -61,7 +60,7 @@ TEST(VariablesTests, InScriptsTheInnermostWins)
     EXPECT_EQ(ConfigTree::ResolveScript(config->RequireBlock("S").RequireBlock("T"), "$x$ $y$", {}), "INNER ROOT");
 }
 
-// A variable is of use where any text names it, in whatever case, or where a script has taken its value.
+// A variable is used if any text names it, in any case, or if a script has read its value.
 TEST(VariablesTests, WhatIsInsertedIsRead)
 {
     const auto config = ConfigParameters::Parse("Dir=x\nofScript=y\nfile=$DIR$/f\nleft=z");
@@ -72,7 +71,7 @@ TEST(VariablesTests, WhatIsInsertedIsRead)
     EXPECT_THAT(unread, ::testing::ElementsAre("file", "left"));
 }
 
-// Names of the config itself are taken as they are, those in blocks with the values of variables.
+// Names at the root keep their variables. Names in blocks get the values.
 TEST(VariablesTests, NamesAtTheRootAreNotResolved)
 {
     const auto config = ConfigParameters::Parse("a=x\n$a$=5\nS=[$a$=6]");
@@ -88,7 +87,7 @@ TEST(VariablesTests, FoundValueIsResolvedInItsOwnPlace)
     EXPECT_EQ(Resolved(config->RequireBlock("S"), "file"), "root/fx");
 }
 
-// What was inserted before counts no longer.
+// Earlier insertions are not cached.
 TEST(VariablesTests, AChangedValueIsInsertedAnew)
 {
     const auto config = ConfigParameters::Parse("a=$b$/f\nb=$c$\nc=1\nS=[g=$a$]");
@@ -151,7 +150,7 @@ TEST(VariablesTests, LoopsAreNamed)
     EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { config->RequireBlock("self").Require("x"); }),
               "    4 | self=[x=$x$]\n      |         ^~~\n"
               "text:4:9: error: variables refer to each other in a loop: x -> x");
-    // Of blocks that were merged, the one that has the variable.
+    // The position is in the merged block that contains the variable.
     const auto merged = ConfigParameters::Parse("s=[a=$s$]\ns=[b=1]");
     EXPECT_EQ(ReportOf(ErrorKind::Config, [&] { ConfigTree::PiecesOf(*merged->FindHere("s")); }),
               "    1 | s=[a=$s$]\n      |      ^~~\n"

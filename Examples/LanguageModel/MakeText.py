@@ -25,7 +25,7 @@ def bible_lines(path):
     if path:
         return open(path, encoding="utf-8").read().splitlines()
     if not shutil.which("bible"):
-        sys.exit("the program 'bible' is not here; it comes with 'apt-get install bible-kjv bible-kjv-text'")
+        sys.exit("the program 'bible' is missing; install it with 'apt-get install bible-kjv bible-kjv-text'")
     return subprocess.run(["bible", "-f", "gen1:1-rev22:21"], check=True, stdout=subprocess.PIPE, encoding="utf-8",
                           stdin=subprocess.DEVNULL).stdout.splitlines()
 

@@ -20,12 +20,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bible", nargs="?", const="", metavar="FILE",
-                        help="the King James Bible as plain text; without FILE from the program bible (the default)")
+                        help="plain text of the King James Bible; without FILE the program bible prints it (default)")
     parser.add_argument("--train", metavar="FILE", help="another text, one sentence a line")
     parser.add_argument("--test", metavar="FILE", help="its test sentences")
     parser.add_argument("--kind", choices=("Lstm", "Rnn"), default="Lstm", help="the network")
-    parser.add_argument("--vocabulary", type=int, default=8000, help="its size, with <unk>")
-    parser.add_argument("--classes", type=int, default=100, help="of words")
+    parser.add_argument("--vocabulary", type=int, default=8000, help="number of words, with <unk>")
+    parser.add_argument("--classes", type=int, default=100, help="number of word classes")
     parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")),
                         help="the program")
     parser.add_argument("--work", default=os.environ.get("WORK", str(HERE / "../../build/languagemodel")),

@@ -36,7 +36,7 @@ def read_text(path, vocabulary):
             continue
         ids = [vocabulary.get(word, unknown) for word in words[1:-1]]
         if None in ids:
-            sys.exit("%s:%d: a word that the vocabulary does not have, and it has no %s" % (path, number, UNKNOWN))
+            sys.exit("%s:%d: a word is not in the vocabulary, which has no %s" % (path, number, UNKNOWN))
         sentences.append([end, end, *ids, end])
     return sentences
 

@@ -77,7 +77,7 @@ def main():
     train = [[(word, label if label in known else "O") for word, label in tokens] for tokens in train]
     missing = sorted({label for tokens in test for _, label in tokens} - known)
     if missing:
-        sys.exit("The test has labels that the list does not have: " + " ".join(missing))
+        sys.exit("The test has labels that are not in the list: " + " ".join(missing))
 
     args.target.mkdir(parents=True, exist_ok=True)
     write_sentences(args.target / "train.txt", [s for i, s in enumerate(train) if i % 10 != 9])

@@ -200,14 +200,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")))
     data = parser.add_mutually_exclusive_group()
-    data.add_argument("--corpus", type=pathlib.Path, help="folder of synthspeech; without it a small corpus is made")
+    data.add_argument("--corpus", type=pathlib.Path, help="folder of synthspeech; by default the script makes a small corpus")
     data.add_argument("--digits", type=pathlib.Path, nargs="?", const=pathlib.Path(), metavar="FOLDER",
-                      help="images instead of speech; without FOLDER those of Debian's python3-sklearn")
+                      help="images instead of speech; by default those of Debian's python3-sklearn")
     parser.add_argument("--work", type=pathlib.Path, default=HERE / "../../build/learningratesearch")
-    parser.add_argument("--epochs", type=int, default=20, help="of each training")
-    parser.add_argument("--seeds", default="1", help="of the start values: 1,2,3 trains each network three times")
+    parser.add_argument("--epochs", type=int, default=20, help="epochs of each training")
+    parser.add_argument("--seeds", default="1", help="seeds of initial values: 1,2,3 trains each network three times")
     parser.add_argument("--rates", default=",".join("%g" % rate for rate in GRID), help="fixed rates per sample")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time")
+    parser.add_argument("--jobs", type=int, default=2, help="number of trainings at the same time")
     parser.add_argument("--picture", type=pathlib.Path, help="file for the curves (SVG)")
     parser.add_argument("--table", type=pathlib.Path, help="file for the tables (Markdown)")
     args, more = parser.parse_known_args()
@@ -231,7 +231,7 @@ def main():
     picture.write_text(picture_of(results, seeds[0], fixed, best), encoding="utf-8")
     print("picture: %s" % picture)
     if broken := broken_claims(results, seeds, best, args.epochs):
-        sys.exit("The search does not do what its paper claims: %s." % "; ".join(broken))
+        sys.exit("The search contradicts its paper: %s." % "; ".join(broken))
 
 
 if __name__ == "__main__":

@@ -134,8 +134,8 @@ def main():
     parser.add_argument("--dev", type=int, default=24)
     parser.add_argument("--core", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--name", default="Synthetic", help="what the names of all lists begin with")
-    parser.add_argument("--output", default="exp", help="folder of the files that the program is to write")
+    parser.add_argument("--name", default="Synthetic", help="beginning of the names of all lists")
+    parser.add_argument("--output", default="exp", help="folder of the files that the program writes")
     options = parser.parse_args()
     for folder in ("feat", "scp", "mlf"):
         os.makedirs(os.path.join(options.folder, folder), exist_ok=True)

@@ -73,7 +73,7 @@ class EndToEndTest(unittest.TestCase):
         """Returns the path of shared data; skips the test if there are none."""
         path = SHARED / name
         if not path.exists():
-            self.skipTest("the shared data '%s' is not here" % name)
+            self.skipTest("the shared data '%s' do not exist" % name)
         return path
 
     def copy_shared(self, name, to="."):

@@ -105,7 +105,7 @@ class LanguageUnderstandingTest(EndToEndTest):
         for script, more in ("ConvertAtis.py", ["e"]), ("RunAtis.py", ["--work", self.folder / "e"]):
             text = self.run_script(EXAMPLE / script, "--train", "train.txt", "--test", "bad.txt", "--labels",
                                    "data/labels.txt", *more, status=1)
-            self.assertIn("The test has labels that the list does not have: B-other", text)
+            self.assertIn("The test has labels that are not in the list: B-other", text)
             self.assertNotIn("Traceback", text)
 
     def test_lstm_remembers_earlier_words(self):

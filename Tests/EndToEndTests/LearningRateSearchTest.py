@@ -26,7 +26,7 @@ class LearningRateSearchTest(EndToEndTest):
         # Three epochs are too few to find a large rate. Other settings in the same folder train again.
         text, epochs = self.compare(1, "--epochs", "3")
         self.assertEqual(epochs, 3, text)
-        self.assertIn("The search does not do what its paper claims: the search ended at a cross-entropy of ", text)
+        self.assertIn("The search contradicts its paper: the search ended at a cross-entropy of ", text)
 
 
 if __name__ == "__main__":

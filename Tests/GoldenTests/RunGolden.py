@@ -47,11 +47,11 @@ def main():
     parser.add_argument("--cntk", type=pathlib.Path, required=True)
     parser.add_argument("--shared", type=pathlib.Path, required=True)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--list", action="store_true", help="only say which cases would run")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases that would run")
     parser.add_argument("text", nargs="*")
     arguments = parser.parse_args()
     if not (arguments.shared / "golden/run_case.py").exists():
-        print("The golden cases are not here: %s" % (arguments.shared / "golden"))
+        print("The golden cases do not exist: %s" % (arguments.shared / "golden"))
         return SKIPPED
 
     missing = set(lines(HERE / "MissingFeatures.txt"))
@@ -79,7 +79,7 @@ def main():
     closed, _ = run(arguments, [name for name in gaps if name in chosen and not cases[name] & missing])
     faults += ["KnownGaps.txt: '%s' passes now; take it out" % name for name in sorted(closed)]
 
-    print("\nNot run, for lack of a feature:")
+    print("\nNot run, because a feature is missing:")
     for name, features in chosen.items():
         if features & missing:
             print("  %-24s %s" % (name, " ".join(sorted(features & missing))))

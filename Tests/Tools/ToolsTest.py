@@ -70,7 +70,7 @@ class ToolsTest(unittest.TestCase):
 
     def test_layers_unknown_folder(self):
         self.write("Source/Utils/Things.h", "#pragma once\n")
-        self.assert_caught("CheckLayers", "Source/Utils has no place")
+        self.assert_caught("CheckLayers", "Source/Utils is in no layer")
 
     def test_headers_missing_include(self):
         self.write("Source/Common/Text.h", "#pragma once\nstd::string Trim();\n")
@@ -168,12 +168,12 @@ class ToolsTest(unittest.TestCase):
         self.write("Documentation/Architecture.md", "`BigMatrix`, `Fail`, `Math/PlainMatrix`,\n`SmallMatrix::View()`\n")
         self.write("Documentation/Guide.md", "`YourReader`\n")
         self.write("Documentation/Architecture/Math.md", "`LargeMatrix`\n")
-        self.assert_caught("CheckDocs", "Architecture.md:2: there is no 'SmallMatrix' in the sources",
-                           "Architecture/Math.md:1: there is no 'LargeMatrix' in the sources", "2 faults")
+        self.assert_caught("CheckDocs", "Architecture.md:2: the sources have no 'SmallMatrix'",
+                           "Architecture/Math.md:1: the sources have no 'LargeMatrix'", "2 faults")
 
     def test_docs_machine_paths(self):
         self.write("notes.txt", "data in " + "/wo" + "rk/data\n../wo" + "rk/data is fine, net/wo" + "rk too\n")
-        self.assert_caught("CheckDocs", "notes.txt:1: a path of one machine", "1 faults")
+        self.assert_caught("CheckDocs", "notes.txt:1: an absolute path of one machine", "1 faults")
 
     def test_scripts_are_executable(self):
         self.write("Examples/Run.py", "#!/usr/bin/env python3\n")

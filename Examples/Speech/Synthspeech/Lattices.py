@@ -163,12 +163,12 @@ def main():
     maker, scorer = commands.add_parser("make"), commands.add_parser("score")
     for command in (maker, scorer):
         command.add_argument("corpus", type=pathlib.Path)
-        command.add_argument("folder", type=pathlib.Path, help="of the lattices")
+        command.add_argument("folder", type=pathlib.Path, help="folder of the lattices")
     maker.add_argument("--parts", nargs="+", default=["train", "dev", "test"])
-    maker.add_argument("--others", type=int, default=9, help="phones that each phone could be besides")
+    maker.add_argument("--others", type=int, default=9, help="number of alternatives of each phone")
     scorer.add_argument("likelihoods", type=pathlib.Path)
     scorer.add_argument("--part", default="test")
-    scorer.add_argument("--factor", type=float, default=4, help="of the language model, seqGammarLMF")
+    scorer.add_argument("--factor", type=float, default=4, help="language model factor, seqGammarLMF")
     options = parser.parse_args()
     if options.command == "make":
         make(options.corpus, options.folder, options.parts, options.others)

@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--corpus", required=True, type=pathlib.Path)
     parser.add_argument("--work", type=pathlib.Path, default=HERE / "../../../build/synthspeech")
     parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--others", type=int, default=9, help="phones that each phone could be besides")
+    parser.add_argument("--others", type=int, default=9, help="number of alternatives of each phone")
     args, more = parser.parse_known_args()
     args.cntk, args.corpus, args.work = os.path.abspath(args.cntk), args.corpus.absolute(), args.work.absolute()
     if not (args.work / "lattices/train.toc").exists():

@@ -316,7 +316,7 @@ TEST_F(ImageReaderTests, ImagesInArchives)
 {
     const std::string folder = Shared("data/image/images");
     if (!FileExists(folder + "/simple.zip"))
-        GTEST_SKIP() << "the shared data are not here";
+        GTEST_SKIP() << "the shared data do not exist";
     std::filesystem::copy_file(folder + "/simple.zip", Path("a.zip"));
     const std::string features = "width=4 height=8 channels=3";
     Write("map.txt", Path("a.zip") + "@/chunk0/black.jpg\t0\n" + Path("a.zip") + "@/chunk1/red.jpg\t1\n" +
@@ -350,7 +350,7 @@ TEST_F(ImageReaderTests, ImagesInArchives)
     Write("b.zip", "this is no archive");
     EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "' cannot be opened: Not a zip archive"));
     std::string damaged(MappedFile(Path("a.zip")).Text());
-    const size_t data = damaged.find("chunk0/black.jpg") + 40; // behind the entry's own header
+    const size_t data = damaged.find("chunk0/black.jpg") + 40; // after the entry's own header
     std::fill_n(damaged.begin() + ptrdiff_t(data), 200, char(0x55));
     Write("b.zip", damaged);
     EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "': 'chunk0/black.jpg' cannot be read: "));
@@ -403,7 +403,7 @@ TEST_F(ImageReaderTests, WarnsOfAJpegFileWithoutItsEnd)
 {
     const std::string whole = Shared("data/image/images/red.jpg");
     if (!FileExists(whole))
-        GTEST_SKIP() << "the shared data are not here";
+        GTEST_SKIP() << "the shared data do not exist";
     const std::string text(MappedFile(whole).Text());
     ASSERT_EQ(text.substr(text.size() - 2), "\xFF\xD9");
     // The segment contains an end marker, as that of a thumbnail does.

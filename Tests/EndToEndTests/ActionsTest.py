@@ -199,7 +199,8 @@ class ActionsTest(TwoClassesTest):
         for action in "test", "gradientCheck":
             commands[-1] = "Last=[action=%s; modelPath=back.dnn; reader=[$streams$]]" % action
             run = self.run_command(*commands, "--check")
-            self.assertIn("Command 'Last': model 'back.dnn' comes from command 'Convert' and is checked when 'Last' runs", run.stderr)
+            self.assertIn("Command 'Last': model 'back.dnn' comes from command 'Convert' and is checked when 'Last' runs",
+                          run.stderr)
             run = self.run_command(*commands, "Last=[reader=[file=none.txt]]", "--check", status=4)
             self.assertIn("data file 'none.txt' is empty", run.stderr)
 

@@ -99,7 +99,8 @@ class TrainSequenceTest(EndToEndTest):
     def test_the_parameters_stay_and_the_criterion_changes(self):
         log = self.run_command("Frames:Sequences", "action=TrainSequenceRNN")
         self.assertIn("Load Network From the original model file frames.dnn.\n", log)
-        self.assertIn("frames.dnn does not have node 'T'; it is the described one, with its start values.\n", log)
+        self.assertIn("frames.dnn does not have node 'T'; it is copied from the described network with its start values.\n",
+                      log)
         self.assertNotIn("does not have node 'W'", log)
         self.assertEqual(re.findall("WARNING: (.*)", log),
                          ["trainSequence: 'path' (SequenceDecoderNode) of the described network does not come into the "
@@ -145,13 +146,13 @@ class TrainSequenceTest(EndToEndTest):
         self.assertIn("frames.dnn does not have node 'Wx'", log)
         # The products have no names of their own; they are not the same node for that.
         self.assertRegex(log, r"frames.dnn does not have node 'crf.unnamed\d+'")
-        self.assertIn("WARNING: trainSequence: the new criterion has no parameter of frames.dnn; what it is computed from "
-                      "has other names there\n", log)
+        self.assertIn("WARNING: trainSequence: the new criterion has no parameter of frames.dnn; the nodes below the "
+                      "criterion have other names there\n", log)
         self.assertNotIn("has no parameter of", self.run_command("Sequences", "makeMode=false"))
 
     def test_check_trains_nothing(self):
-        self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",
-                      self.run_command("Frames:Sequences", "--check"))
+        self.assertIn("Command 'Sequences': model 'frames.dnn' comes from command 'Frames' and is checked when 'Sequences' "
+                      "runs", self.run_command("Frames:Sequences", "--check"))
         self.assertFalse((self.folder / "frames.dnn").exists())
         self.run_command("Frames")
         self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",

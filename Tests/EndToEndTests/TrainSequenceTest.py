@@ -104,7 +104,7 @@ class TrainSequenceTest(EndToEndTest):
         self.assertNotIn("does not have node 'W'", log)
         self.assertEqual(re.findall("WARNING: (.*)", log),
                          ["trainSequence: 'path' (SequenceDecoderNode) of the described network does not come into the "
-                          "model, which takes the criterion and what is below it; an edit command can add it"])
+                          "model, which takes the criterion and the nodes below it; an edit command can add it"])
         frames, begin = self.parameters("frames.dnn"), self.parameters("sequences.dnn.0")
         self.assertEqual({name: begin[name] for name in "WB"}, {name: frames[name] for name in "WB"})
         self.assertEqual(begin["T"], [[0.25] * 3] * 3)

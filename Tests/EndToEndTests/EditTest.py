@@ -137,8 +137,9 @@ class EditTest(EndToEndTest):
                  "More=[ action=train; modelPath=more.dnn; NDLNetworkBuilder=[ networkDescription=none.ndl ]; "
                  "reader=[ $streams$ ]; SGD=[ maxEpochs=3; minibatchSize=4; learningRatesPerSample=0.1; "
                  "keepCheckPointFiles=true ] ]"]
-        # Nobody asks for the description of a training that begins with the edit's model.
-        self.assertIn("Command 'More': model 'more.dnn' comes from command 'Edit' and is checked when 'More' runs.\n", self.run_command(*chain, "--check").stderr)
+        # A training that begins with the edit's model needs no description of a network.
+        self.assertIn("Command 'More': model 'more.dnn' comes from command 'Edit' and is checked when 'More' runs.\n",
+                      self.run_command(*chain, "--check").stderr)
         self.assertNotIn("has this model already", self.run_command(*chain).stderr)
         whole = {name: (self.folder / name).read_bytes() for name in ("more.dnn", "more.dnn.ckp", "svd.dnn")}
         for name in ("more.dnn", "more.dnn.ckp", "more.dnn.2", "more.dnn.2.ckp"):

@@ -407,9 +407,9 @@ class EncoderDecoderTest(EndToEndTest):
                 ("writer=[writerType=LUSequenceWriter; outputNodeNames=outputs; outputs=[file=./said.txt; token=w.txt]]", 3,
                  "outputPath would overwrite 'said.txt', which is Test:writer:outputs:file as well; expected another file"),
                 ("encoderReader=[file=train.enc.ctf]", 0,
-                 "of encoderReader ('train.enc.ctf') is missing in decoderReader ('test.dec.ctf'); what only the encoder "
-                 "has is not used")):
-            for check in [[]] + [["--check"]] * (status != 0):  # the same message as in a check
+                 "of encoderReader ('train.enc.ctf') is missing in decoderReader ('test.dec.ctf'); the encoder's "
+                 "additional data are not used")):
+            for check in [[]] + [["--check"]] * (status != 0):  # a check tells it as well
                 log = self.train("command=Test", "Test=[%s]" % argument, *check, status=status).stderr
                 self.assertIn(message, log, (argument, check))
 

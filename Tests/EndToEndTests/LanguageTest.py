@@ -109,7 +109,7 @@ class LanguageTest(EndToEndTest):
         self.assertEqual(self.read("out/word2cls.txt"), "1\n2\n3\n4\n")
         self.assertEqual(self.read("out/cls2idx.txt"), "0\n1\n2\n3\n")
         self.assertIn("Created class-to-index map with 4 entries.", log)
-        self.assertIn("WARNING: writeWordAndClass: '</s>', the most frequent word, is more than the share of one of 50 "
+        self.assertIn("WARNING: writeWordAndClass: '</s>', the most frequent word, is larger than the share of one of 50 "
                       "classes: class 0 has no word, and the class-to-index map begins with class 1; expected at most "
                       "nbrClass=4\n", log)
         self.assertNotIn("WARNING", self.cntk("configFile=exp.cntk", "wc=[vocabSize=4; nbrClass=4]",

@@ -99,11 +99,12 @@ class TrainSequenceTest(EndToEndTest):
     def test_the_parameters_stay_and_the_criterion_changes(self):
         log = self.run_command("Frames:Sequences", "action=TrainSequenceRNN")
         self.assertIn("Load Network From the original model file frames.dnn.\n", log)
-        self.assertIn("frames.dnn does not have node 'T'; it is the described one, with its start values.\n", log)
+        self.assertIn("frames.dnn does not have node 'T'; it is copied from the described network with its start values.\n",
+                      log)
         self.assertNotIn("does not have node 'W'", log)
         self.assertEqual(re.findall("WARNING: (.*)", log),
                          ["trainSequence: 'path' (SequenceDecoderNode) of the described network does not come into the "
-                          "model, which takes the criterion and what is below it; an edit command can add it"])
+                          "model, which takes the criterion and the nodes below it; an edit command can add it"])
         frames, begin = self.parameters("frames.dnn"), self.parameters("sequences.dnn.0")
         self.assertEqual({name: begin[name] for name in "WB"}, {name: frames[name] for name in "WB"})
         self.assertEqual(begin["T"], [[0.25] * 3] * 3)
@@ -145,13 +146,13 @@ class TrainSequenceTest(EndToEndTest):
         self.assertIn("frames.dnn does not have node 'Wx'", log)
         # The products have no names of their own, but they are different nodes.
         self.assertRegex(log, r"frames.dnn does not have node 'crf.unnamed\d+'")
-        self.assertIn("WARNING: trainSequence: the new criterion has no parameter of frames.dnn; what it is computed from "
-                      "has other names there\n", log)
+        self.assertIn("WARNING: trainSequence: the new criterion has no parameter of frames.dnn; the nodes below the "
+                      "criterion have other names there\n", log)
         self.assertNotIn("has no parameter of", self.run_command("Sequences", "makeMode=false"))
 
     def test_check_trains_nothing(self):
-        self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",
-                      self.run_command("Frames:Sequences", "--check"))
+        self.assertIn("Command 'Sequences': model 'frames.dnn' comes from command 'Frames' and is checked when 'Sequences' "
+                      "runs", self.run_command("Frames:Sequences", "--check"))
         self.assertFalse((self.folder / "frames.dnn").exists())
         self.run_command("Frames")
         self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",

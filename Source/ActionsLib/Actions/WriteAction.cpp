@@ -242,7 +242,12 @@ public:
 
     std::vector<std::string> Outputs() const override
     {
-        return m_writer == nullptr ? std::vector<std::string>{m_options.outputPath} : FilesOfWriter(*m_writer);
+        if (m_writer != nullptr)
+            return FilesOfWriter(*m_writer);
+        std::vector<std::string> files;
+        for (const std::string& name : m_options.outputNodeNames)
+            files.push_back(m_options.outputPath + "." + name);
+        return files.empty() ? std::vector<std::string>{m_options.outputPath} : files; // of nodes that the model names
     }
 
     void Check() override

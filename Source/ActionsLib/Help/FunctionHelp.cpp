@@ -212,12 +212,12 @@ HelpEntry EntryOf(const NdlFormRecord& form)
     const NodeType& type = *registry.Find(form.type);
     HelpEntry entry{.heading = form.name,
                     .calls = {NdlSignature(registry, form.name, NamedParameters::Shown)},
-                    .doc = (form.takesTypesArguments ? type.doc + " " + form.doc : form.doc) +
-                           " Makes a node of type " + form.type + ".",
+                    .doc = form.takesTypesArguments ? type.doc + " " + form.doc : form.doc,
                     .facts = {},
                     .rows = RowsOf(NdlNamedParameters(FindNdlFunction(registry, form.name))),
                     .rowsTitle = "Arguments"};
     AddFact(entry, "Other names", form.aliases);
+    AddFact(entry, "Makes a node of type", {form.type}, Kind::Link);
     AddFact(entry, "Book", SectionOf(form.bookSection));
     if (form.takesTypesArguments)
         AddShapes(entry, type);

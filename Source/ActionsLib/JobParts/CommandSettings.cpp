@@ -41,7 +41,7 @@ const ConfigParameters& BlockWithTrainedModel(const CommandContext& command)
 std::string ModelPathOf(const ConfigParameters& block)
 {
     const std::optional<ConfigValue> found = block.Find("modelPath");
-    if (!found) // or the word default
+    if (!found) // also for the word default
     {
         OptionInfo option;
         option.name = "modelPath";
@@ -87,7 +87,7 @@ const ConfigParameters& RequireSgdBlock(const CommandContext& command)
         return *sgd;
     for (const char* name : {"SGD", "optimizer"})
         if (command.block.Find(name))
-            command.block.RequireBlock(name); // says what stands there instead
+            command.block.RequireBlock(name); // fails: the value is no block
     FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
            "' has no SGD block; it needs SGD=[maxEpochs=...; minibatchSize=...; learningRatesPerSample=...]");
 }

@@ -13,7 +13,7 @@
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Loops/RecurrentLoops.h"
 #include "ComputationNetwork/NetworkReport.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
 
@@ -138,7 +138,7 @@ void NetworkBuilder::UseSimple(const CommandContext& command, const ConfigParame
         // Errors about inputs that do not fit the data get the place of layerSizes.
         const auto noCallers = std::make_shared<const std::vector<std::string>>();
         for (const ComputationNodePtr& node : network->Nodes())
-            if (std::dynamic_pointer_cast<InputValueNode>(node))
+            if (node->Type().traits.isLeaf && StoredValues(*node) == nullptr)
                 ndl.places[node.get()] = {node, sizes, noCallers};
         return network;
     };

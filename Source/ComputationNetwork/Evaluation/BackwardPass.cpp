@@ -108,24 +108,20 @@ bool BackwardPass::MayUpdateBehind(const BackwardCall& call) const
     return MayUpdate(call) && Ops::CanUpdateBehind(call.input->Gradient(), call.node->ValueColumns());
 }
 
-// Runs the calls of a step. Products wait for others, or for calls that still read the parameter to be updated: those
-// for the gradient of the product's other operand.
+// Runs the calls of a step. Products that update a parameter wait for calls that still read it: those for the gradient
+// of the product's other operand.
 void BackwardPass::RunCalls(const BackwardStep& step)
 {
     const std::span<const BackwardCall> calls = step.calls.Of(m_program.calls);
-    bool endsList = false, hasUpdates = false;
+    bool hasUpdates = false;
     for (const BackwardCall& call : calls)
     {
-        const bool waits = !call.isListed && MayUpdateBehind(call);
-        RunCall(call, FrameRange::All(), call.isListed || waits ? Products::MayWait : Products::AtOnce);
-        endsList = endsList || call.endsList;
+        const bool waits = MayUpdateBehind(call);
+        RunCall(call, FrameRange::All(), waits ? Products::MayWait : Products::AtOnce);
         hasUpdates = hasUpdates || waits;
     }
-    if (endsList)
-        return ComputeProducts();
-    for (const BackwardCall& call : calls)
-        if (hasUpdates && MayUpdate(call) && !call.isListed)
-            ComputeProductsInto(*call.input);
+    if (hasUpdates)
+        ComputeProducts();
 }
 
 void BackwardPass::RunCallInTime(const BackwardCall& call, int direction)
@@ -169,23 +165,19 @@ void BackwardPass::RunStep(size_t index)
                 call.node->BackpropTo(call.inputIndex, range);
         }
     }
-    RunCallsAfterLoop(step.callsAfter.Of(m_program.calls), loop);
+    RunCallsAfterLoop(step.callsAfter.Of(m_program.calls));
 }
 
 // Computes gradients of the loop's inputs. These calls only read the loop's gradients, so that several small products
 // with weights can run together.
-void BackwardPass::RunCallsAfterLoop(std::span<const BackwardCall> calls, LoopProducts* loop)
+void BackwardPass::RunCallsAfterLoop(std::span<const BackwardCall> calls)
 {
     for (const BackwardCall& call : calls)
     {
         ComputeProductsInto(*call.input);
         RunCall(call, FrameRange::All(), Products::MayWait);
     }
-    if (loop != nullptr)
-        loop->SumBeginnings(m_products);
     ComputeProducts();
-    if (loop != nullptr)
-        loop->RestoreGradients();
 }
 
 // Propagates gradients along the chains to the products. From there on, gradients are those of the distinct words.

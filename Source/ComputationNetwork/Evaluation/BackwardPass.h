@@ -51,7 +51,7 @@ private:
     void RunLookup(const BackwardStep& step, LookupProducts& lookup);
     void ComputeProductsInto(const ComputationNode& input);
     void RunCallInTime(const BackwardCall& call, int direction);
-    void RunCallsAfterLoop(std::span<const BackwardCall> calls, LoopProducts* loop);
+    void RunCallsAfterLoop(std::span<const BackwardCall> calls);
     void ComputeProducts();
 
     const EvaluationProgram& m_program;

@@ -139,7 +139,7 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     m_nodes = m_plan.NodesInOrder();
     m_program = std::make_unique<EvaluationProgram>(m_plan, m_memory, options.frameByFrame);
     m_joined.emplace(
-        m_plan, m_memory, *m_program,
+        m_plan, *m_program,
         JoinedSteps::Settings{.joinLoops = options.fuse && !options.frameByFrame, .keepValues = options.keepValues});
     m_forwardPass.emplace(network, *m_program, *m_joined, [this](ComputationNode& maker) { MakeLayout(maker); });
     m_backwardPass.emplace(*m_program, *m_joined);

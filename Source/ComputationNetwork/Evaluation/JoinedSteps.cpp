@@ -5,7 +5,7 @@
 namespace cntk
 {
 
-JoinedSteps::JoinedSteps(const EvaluationPlan& plan, const MemoryPlan& memory, EvaluationProgram& program,
+JoinedSteps::JoinedSteps(const EvaluationPlan& plan, const EvaluationProgram& program,
                          const Settings& settings)
     : m_plan(plan), m_loops(plan.Steps().size()), m_lookups(plan.Steps().size())
 {
@@ -28,8 +28,7 @@ JoinedSteps::JoinedSteps(const EvaluationPlan& plan, const MemoryPlan& memory, E
             continue;
         const EvaluationProgram::BackwardStep& backward = program.backwardSteps[steps.size() - 1 - i];
         m_loops[i]->SetBackward(backward.calls.Of(program.calls), backward.zeroed.Of(program.loopGradients),
-                                backward.callsAfter.Of(program.calls), memory);
-        m_loops[i]->ListProducts(program.calls);
+                                backward.callsAfter.Of(program.calls));
     }
 }
 

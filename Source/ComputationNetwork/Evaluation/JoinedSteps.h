@@ -25,7 +25,7 @@ public:
     };
 
     // All arguments must outlive this object. Loops mark in the program which calls of the backward pass they compute.
-    JoinedSteps(const EvaluationPlan& plan, const MemoryPlan& memory, EvaluationProgram& program,
+    JoinedSteps(const EvaluationPlan& plan, const EvaluationProgram& program,
                 const Settings& settings);
     JoinedSteps(const JoinedSteps&) = delete;
     JoinedSteps& operator=(const JoinedSteps&) = delete;

@@ -88,12 +88,6 @@ const ComputationNode* LoopMemory::RootOf(const ComputationNode* node) const
     return node;
 }
 
-const ComputationNode* LoopMemory::OwnerOfGradient(const ComputationNode* node) const
-{
-    const auto shared = m_shared.find(RootOf(node));
-    return shared == m_shared.end() ? node : shared->second.owner;
-}
-
 bool LoopMemory::IsPassedOn(const EvaluationProgram::BackwardCall& call) const
 {
     const auto found = m_passedOn.find(call.input);

@@ -43,8 +43,6 @@ public:
     bool IsPassedOn(const EvaluationProgram::BackwardCall& call) const;
     void PassOn(const EvaluationProgram::BackwardCall& call, const NodeSet& merged);
     bool IsShared(const ComputationNode* node) const { return m_passedOn.contains(node); }
-    // Returns the node that owns the memory of this node's gradient: the node itself if it shares none.
-    const ComputationNode* OwnerOfGradient(const ComputationNode* node) const;
     // replaced: gradients that the first contribution of a step overwrites. callsAfter: calls that read all steps.
     void FindGradientsOfStep(const NodeSet& replaced, const NodeSet& merged,
                              std::span<const EvaluationProgram::BackwardCall> callsAfter);

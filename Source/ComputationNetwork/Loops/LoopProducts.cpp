@@ -22,7 +22,7 @@ constexpr size_t c_sequencesApart = 12;
 // ---- planning ----
 
 LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted, Buffer& panels)
-    : m_plan(plan), m_wanted(wanted), m_panels(panels), m_merges(plan, m_members, m_consumers, wanted),
+    : m_panels(panels), m_merges(plan, m_members, m_consumers, wanted),
       m_memory(plan, m_members, m_consumers, wanted), m_layout(loop.nodes.front()->GetMBLayout().get()),
       m_device(loop.nodes.front()->GetDevice())
 {
@@ -86,13 +86,11 @@ void LoopProducts::Bind()
 {
     m_merges.Bind(*m_layout, m_panels);
     m_memory.Bind(m_layout->ParallelSequences());
-    m_gradients.Bind();
 }
 
 void LoopProducts::Unbind()
 {
     m_memory.Unbind();
-    m_gradients.Unbind();
     m_merges.Unbind();
 }
 
@@ -100,7 +98,6 @@ void LoopProducts::AppendBound(BoundMemory::Elsewhere& bound) const
 {
     m_merges.AppendBound(bound);
     m_memory.AppendBound(bound);
-    m_gradients.AppendBound(bound);
 }
 
 // ---- time steps ----
@@ -202,7 +199,7 @@ void LoopProducts::Forward(int direction)
 
 void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> calls,
                                std::span<ComputationNode* const> zeroed,
-                               std::span<EvaluationProgram::BackwardCall> callsAfter, const MemoryPlan& memory)
+                               std::span<const EvaluationProgram::BackwardCall> callsAfter)
 {
     for (const EvaluationProgram::BackwardCall& call : calls)
         m_memory.PassOn(call, m_merges.Products());
@@ -230,7 +227,6 @@ void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> 
     for (const auto& [node, call] : m_firstContributions)
         replaced.insert(node);
     m_memory.FindGradientsOfStep(replaced, m_merges.Products(), callsAfter);
-    m_gradients.Find(callsAfter, m_plan, memory, m_memory, m_merges.Products(), m_wanted);
     ChainBackward();
 }
 
@@ -331,19 +327,6 @@ void LoopProducts::Backward(int direction)
 {
     BeginBackward();
     ForEachPart(direction, m_canBackwardApart, [this](const Part& part) { RunBackward(part); });
-}
-
-void LoopProducts::SumBeginnings(std::span<Product> products)
-{
-    for (const auto& group : m_merges.Groups())
-        if (group->delay != nullptr && group->gradientView.data != nullptr && m_device.IsHostMemory())
-            group->beginnings.Sum(*group->delay, group->gradientView, products);
-}
-
-void LoopProducts::RestoreGradients()
-{
-    for (const auto& group : m_merges.Groups())
-        group->beginnings.Restore();
 }
 
 } // namespace cntk

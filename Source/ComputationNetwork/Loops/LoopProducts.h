@@ -6,7 +6,6 @@
 
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
 #include "ComputationNetwork/Loops/LoopChain.h"
-#include "ComputationNetwork/Loops/LoopGradients.h"
 #include "ComputationNetwork/Loops/LoopMemory.h"
 #include "ComputationNetwork/Loops/LoopMerges.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
@@ -43,15 +42,11 @@ public:
     void Forward(int direction);
 
     // Takes over the backward calls inside the loop, without the merged ones, and the gradients to zero. callsAfter:
-    // the later calls for the whole minibatch; those that become unnecessary are marked.
+    // the later calls for the whole minibatch.
     void SetBackward(std::span<const EvaluationProgram::BackwardCall> calls, std::span<ComputationNode* const> zeroed,
-                     std::span<EvaluationProgram::BackwardCall> callsAfter, const MemoryPlan& memory);
-    // The whole backward pass.
-    void ListProducts(std::span<EvaluationProgram::BackwardCall> calls) const { m_gradients.ListProducts(calls); }
+                     std::span<const EvaluationProgram::BackwardCall> callsAfter);
+    // Back-propagates through all time steps.
     void Backward(int direction);
-    // Call SumBeginnings before, and RestoreGradients after, the products of the later calls.
-    void SumBeginnings(std::span<Product> products);
-    void RestoreGradients();
 
 private:
     // Some of the parallel sequences at one time step.
@@ -99,14 +94,11 @@ private:
     static bool IsGradientRead(const BackwardAction& action, size_t time);
     bool ReadsFrom(const Action& action, const LoopChain& chain) const;
 
-    const EvaluationPlan& m_plan;
-    const NodeSet& m_wanted;
     Buffer& m_panels;
     NodeSet m_members;
     LoopMemory::Consumers m_consumers;
     LoopMerges m_merges;
     LoopMemory m_memory;
-    LoopGradients m_gradients;
     const MBLayout* m_layout = nullptr;
     Device& m_device;
     std::vector<Action> m_forward;

@@ -106,9 +106,7 @@ void EvaluationProgram::AddCalls(ComputationNode& node, const PlanStep& step, In
                          .mayOverwrite = node.Type().traits.backpropOverwrites && !StepsInTime(node),
                          .isParameter = input.IsTrainableLeaf(),
                          .mayUpdate = false,
-                         .isPassedOn = isAlias && node.Type().traits.gradientPassesThrough,
-                         .isListed = false,
-                         .endsList = false});
+                         .isPassedOn = isAlias && node.Type().traits.gradientPassesThrough});
     }
 }
 

@@ -48,8 +48,6 @@ public:
         bool isParameter;  // the input is one; its gradient may be known to be sparse
         bool mayUpdate; // the input is a parameter with no other contribution, and the device may update it right after
         bool isPassedOn; // no call needed: the two gradients share memory
-        bool isListed;   // outside of loops: a product that can wait for others of its operand
-        bool endsList;   // the last product of such a list
     };
 
     struct BackwardStep

@@ -19,8 +19,7 @@ namespace
 struct Lstm : TestNetwork
 {
     explicit Lstm(const std::string& delayType = "PastValue", DataType type = DataType::Float64,
-                  std::shared_ptr<Device> device = nullptr, size_t size = 4, bool hasReaderOutside = false,
-                  size_t timeStep = 1)
+                  std::shared_ptr<Device> device = nullptr, size_t size = 4)
         : TestNetwork(type, std::move(device))
     {
         x = Input("x", {3});
@@ -28,7 +27,6 @@ struct Lstm : TestNetwork
         {
             NodeParameters parameters;
             parameters.Set("rows", std::to_string(size));
-            parameters.Set("timeStep", std::to_string(timeStep));
             return network.AddUnconnected(delayType, name, parameters);
         };
         std::vector<ComputationNodePtr> pastHidden, pastCell;
@@ -59,8 +57,7 @@ struct Lstm : TestNetwork
             network.SetInputs(past, {h});
         for (const auto& past : pastCell)
             network.SetInputs(past, {cell});
-        const auto output = hasReaderOutside ? Add("Plus", "both", {h, network.Find("tf")}) : h;
-        criterion = Add("TestCriterion", "criterion", {Add("Times", "y", {Parameter("V", {2, size}), output})});
+        criterion = Add("TestCriterion", "criterion", {Add("Times", "y", {Parameter("V", {2, size}), h})});
         network.Validate();
     }
 
@@ -144,41 +141,6 @@ TEST(LoopProducts, OneColumnStandsForAllThatBegin)
         }
 }
 
-// There the gradients of all columns are summed before they are multiplied with what is one column for all.
-TEST(LoopProducts, GradientsWhereAllBeginAreSummedFirst)
-{
-    for (const char* type : {"PastValue", "FutureValue"})
-        for (const size_t timeStep : {1, 2})
-            for (const std::vector<size_t>& lengths :
-                 {std::vector<size_t>(10, 9), std::vector<size_t>{9, 3, 9, 9, 1, 9, 9, 9, 8, 9, 9, 9}})
-                for (const bool hasReaderOutside : {false, true})
-                {
-                    Lstm net(type, DataType::Float64, nullptr, 4, hasReaderOutside, timeStep);
-                    net.SetSequences(lengths);
-                    net.FillInputs();
-                    ExpectNear(RunLstm(net, Training(true)), RunLstm(net, Training(false)));
-                }
-    // Only rounding differs from what comes out of one column each, with any number of threads alike, and the gradients
-    // of the products are those.
-    std::vector<std::vector<double>> ofWeights, ofProducts;
-    for (const bool firstGoesOn : {false, true})
-        for (const int threads : {1, 4})
-        {
-            Lstm net("PastValue", DataType::Float32, MakeCpuDeviceWith(BestInstructionSet(), threads), 70);
-            SetBeginnings(net, 10, 9, firstGoesOn);
-            Evaluator evaluator(net.network, {net.criterion}, Training(true));
-            evaluator.Forward();
-            evaluator.Backward(net.criterion);
-            ofWeights.push_back(GradientOf(net.network.Find("WRi")));
-            ofProducts.push_back(GradientOf(net.product["i"]));
-        }
-    EXPECT_EQ(ofWeights[0], ofWeights[1]);
-    EXPECT_EQ(ofWeights[2], ofWeights[3]);
-    EXPECT_NE(ofWeights[0], ofWeights[2]);
-    ExpectNear(ofWeights[0], ofWeights[2], 1e-5);
-    EXPECT_EQ(ofProducts[0], ofProducts[2]);
-}
-
 // Sequences enough for each thread to have some of its own: the bits of one thread, minibatch after minibatch.
 TEST(LoopProducts, ThreadsShareOutTheSequences)
 {
@@ -225,50 +187,6 @@ TEST(LoopProducts, WhatOneStepAloneLooksAtHasMemoryOfOneStep)
     EXPECT_EQ(find("kept")->Gradient().data, find("cell")->Gradient().data);
     EXPECT_EQ(find("tanh")->Gradient().columns, 3u);
     EXPECT_EQ(find("cell")->Gradient().columns, 18u) << "the time step before adds to it";
-}
-
-// A gate's sum of the products with input and past: what the loop passes on is the gradient of its own product.
-TEST(LoopProducts, SumsOutsideHaveTheGradientsOfTheLoopsProducts)
-{
-    for (const bool hasReaderOutside : {false, true})
-        for (const size_t size : {4, 128}) // with 128 the columns of all gates would begin at multiples of 4096 bytes
-        {
-            const auto run = [&](const auto& check, bool merged)
-            {
-                Lstm net("PastValue", DataType::Float64, nullptr, size, hasReaderOutside);
-                net.SetSequences({5, 2, 4});
-                net.FillInputs();
-                Evaluator evaluator(net.network, {net.criterion}, Training(merged));
-                std::vector<double> all;
-                for (int minibatch = 0; minibatch < 2; minibatch++)
-                {
-                    evaluator.Forward();
-                    evaluator.Backward(net.criterion);
-                    check(net);
-                    for (const auto& parameter : evaluator.Parameters())
-                    {
-                        const std::vector<double> gradient = GradientOf(parameter);
-                        all.insert(all.end(), gradient.begin(), gradient.end());
-                    }
-                }
-                return all;
-            };
-            const auto merged = run(
-                [&](const Lstm& net)
-                {
-                    for (const std::string gate : {"i", "f", "o", "c"})
-                    {
-                        const MatrixView own = net.product.at(gate)->Gradient();
-                        EXPECT_NE(own.stride * sizeof(double) % 4096, 0u);
-                        const bool isShared = !hasReaderOutside || gate != "f";
-                        for (const std::string name : {"t", "X"})
-                            EXPECT_EQ(net.network.Find(name + gate)->Gradient().data == own.data, isShared)
-                                << name << gate;
-                    }
-                },
-                true);
-            ExpectNear(merged, run([](const Lstm&) {}, false));
-        }
 }
 
 // Products' gradients are rows of one matrix, which only some types of nodes can read and add to: others outside of the

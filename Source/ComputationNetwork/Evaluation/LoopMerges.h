@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
-#include "ComputationNetwork/Loops/LoopMemory.h"
+#include "ComputationNetwork/Evaluation/LoopMemory.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 #include "Math/Products.h"

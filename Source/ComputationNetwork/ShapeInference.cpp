@@ -2,8 +2,8 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "ComputationNetwork/Loops/RecurrentLoops.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Plan/RecurrentLoops.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,7 +1,7 @@
 // ClassBasedCrossEntropyWithSoftmax: the softmax over the word classes and the softmax over the words of a sample's
 // class.
 #include "Common/Error.h"
-#include "ComputationNetwork/Evaluation/GradientUpdates.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/Nodes/VocabularyCriterion.h"
 #include "Math/SampledProducts.h"
 

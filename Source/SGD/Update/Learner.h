@@ -7,7 +7,7 @@
 // does it.
 #pragma once
 
-#include "ComputationNetwork/Evaluation/GradientUpdates.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/RepeatedWork.h"
 #include "SGD/Update/GradientTransforms.h"

@@ -1,6 +1,6 @@
-// Loops whose delays and products are merged compute what they compute node by node.
+// Loops with merged delays and products agree with the node-by-node result.
+#include "ComputationNetwork/Evaluation/LoopStep.h"
 #include "ComputationNetwork/GradientCheck.h"
-#include "ComputationNetwork/Loops/LoopProducts.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "Math/Cpu/CpuDevice.h"
 
@@ -15,12 +15,11 @@ namespace cntk::Testing
 namespace
 {
 
-// An LSTM as the builders make it: a delay of its own for each gate, peepholes by DiagTimes.
+// An LSTM as the builders create it: one delay for each gate, peepholes by DiagTimes.
 struct Lstm : TestNetwork
 {
     explicit Lstm(const std::string& delayType = "PastValue", DataType type = DataType::Float64,
-                  std::shared_ptr<Device> device = nullptr, size_t size = 4, bool hasReaderOutside = false,
-                  size_t timeStep = 1)
+                  std::shared_ptr<Device> device = nullptr, size_t size = 4)
         : TestNetwork(type, std::move(device))
     {
         x = Input("x", {3});
@@ -28,7 +27,6 @@ struct Lstm : TestNetwork
         {
             NodeParameters parameters;
             parameters.Set("rows", std::to_string(size));
-            parameters.Set("timeStep", std::to_string(timeStep));
             return network.AddUnconnected(delayType, name, parameters);
         };
         std::vector<ComputationNodePtr> pastHidden, pastCell;
@@ -59,8 +57,7 @@ struct Lstm : TestNetwork
             network.SetInputs(past, {h});
         for (const auto& past : pastCell)
             network.SetInputs(past, {cell});
-        const auto output = hasReaderOutside ? Add("Plus", "both", {h, network.Find("tf")}) : h;
-        criterion = Add("TestCriterion", "criterion", {Add("Times", "y", {Parameter("V", {2, size}), output})});
+        criterion = Add("TestCriterion", "criterion", {Add("Times", "y", {Parameter("V", {2, size}), h})});
         network.Validate();
     }
 
@@ -84,7 +81,7 @@ std::vector<double> RunLstm(Lstm& net, EvaluatorOptions options)
 
 } // namespace
 
-TEST(LoopProducts, MergedLoopsComputeTheSame)
+TEST(LoopStep, MergedLoopsComputeTheSame)
 {
     for (const char* type : {"PastValue", "FutureValue"})
         for (const std::vector<size_t>& lengths :
@@ -97,7 +94,7 @@ TEST(LoopProducts, MergedLoopsComputeTheSame)
         }
 }
 
-TEST(LoopProducts, GradientsAgreeWithDifferences)
+TEST(LoopStep, GradientsAgreeWithDifferences)
 {
     Lstm net;
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
@@ -111,8 +108,7 @@ TEST(LoopProducts, GradientsAgreeWithDifferences)
     }
 }
 
-// Sequences that all begin in this minibatch, or of which the first one says that it goes on, though nothing was before
-// it.
+// Sequences that all begin in this minibatch, or whose first one claims to continue although no minibatch preceded.
 void SetBeginnings(Lstm& net, size_t sequences, size_t steps, bool firstGoesOn)
 {
     MBLayout& layout = *net.network.Layout();
@@ -122,8 +118,8 @@ void SetBeginnings(Lstm& net, size_t sequences, size_t steps, bool firstGoesOn)
     net.FillInputs();
 }
 
-// Where all sequences begin, one column of a product stands for all of them: the bits are those of one column each.
-TEST(LoopProducts, OneColumnStandsForAllThatBegin)
+// Where all sequences begin, one column of a product stands for all columns, with the same bits.
+TEST(LoopStep, OneColumnStandsForAllThatBegin)
 {
     for (const int threads : {1, 4})
         for (const size_t sequences : {2, 10, 61})
@@ -144,43 +140,8 @@ TEST(LoopProducts, OneColumnStandsForAllThatBegin)
         }
 }
 
-// There the gradients of all columns are summed before they are multiplied with what is one column for all.
-TEST(LoopProducts, GradientsWhereAllBeginAreSummedFirst)
-{
-    for (const char* type : {"PastValue", "FutureValue"})
-        for (const size_t timeStep : {1, 2})
-            for (const std::vector<size_t>& lengths :
-                 {std::vector<size_t>(10, 9), std::vector<size_t>{9, 3, 9, 9, 1, 9, 9, 9, 8, 9, 9, 9}})
-                for (const bool hasReaderOutside : {false, true})
-                {
-                    Lstm net(type, DataType::Float64, nullptr, 4, hasReaderOutside, timeStep);
-                    net.SetSequences(lengths);
-                    net.FillInputs();
-                    ExpectNear(RunLstm(net, Training(true)), RunLstm(net, Training(false)));
-                }
-    // Only rounding differs from what comes out of one column each, with any number of threads alike, and the gradients
-    // of the products are those.
-    std::vector<std::vector<double>> ofWeights, ofProducts;
-    for (const bool firstGoesOn : {false, true})
-        for (const int threads : {1, 4})
-        {
-            Lstm net("PastValue", DataType::Float32, MakeCpuDeviceWith(BestInstructionSet(), threads), 70);
-            SetBeginnings(net, 10, 9, firstGoesOn);
-            Evaluator evaluator(net.network, {net.criterion}, Training(true));
-            evaluator.Forward();
-            evaluator.Backward(net.criterion);
-            ofWeights.push_back(GradientOf(net.network.Find("WRi")));
-            ofProducts.push_back(GradientOf(net.product["i"]));
-        }
-    EXPECT_EQ(ofWeights[0], ofWeights[1]);
-    EXPECT_EQ(ofWeights[2], ofWeights[3]);
-    EXPECT_NE(ofWeights[0], ofWeights[2]);
-    ExpectNear(ofWeights[0], ofWeights[2], 1e-5);
-    EXPECT_EQ(ofProducts[0], ofProducts[2]);
-}
-
-// Sequences enough for each thread to have some of its own: the bits of one thread, minibatch after minibatch.
-TEST(LoopProducts, ThreadsShareOutTheSequences)
+// Enough sequences for each thread to get some: the bits equal those of one thread, minibatch after minibatch.
+TEST(LoopStep, ThreadsShareOutTheSequences)
 {
     for (const char* type : {"PastValue", "FutureValue"})
         for (const bool hasGaps : {false, true})
@@ -205,8 +166,8 @@ TEST(LoopProducts, ThreadsShareOutTheSequences)
         }
 }
 
-// Sums before a gate are looked at by their own time step alone, and their gradients are the product's.
-TEST(LoopProducts, WhatOneStepAloneLooksAtHasMemoryOfOneStep)
+// Only their own time step reads the sums before a gate, and their gradients share the product's memory.
+TEST(LoopStep, ValuesReadWithinOneStepHaveMemoryOfOneStep)
 {
     Lstm net;
     net.SetSequences({6, 6, 5});
@@ -227,53 +188,9 @@ TEST(LoopProducts, WhatOneStepAloneLooksAtHasMemoryOfOneStep)
     EXPECT_EQ(find("cell")->Gradient().columns, 18u) << "the time step before adds to it";
 }
 
-// A gate's sum of the products with input and past: what the loop passes on is the gradient of its own product.
-TEST(LoopProducts, SumsOutsideHaveTheGradientsOfTheLoopsProducts)
-{
-    for (const bool hasReaderOutside : {false, true})
-        for (const size_t size : {4, 128}) // with 128 the columns of all gates would begin at multiples of 4096 bytes
-        {
-            const auto run = [&](const auto& check, bool merged)
-            {
-                Lstm net("PastValue", DataType::Float64, nullptr, size, hasReaderOutside);
-                net.SetSequences({5, 2, 4});
-                net.FillInputs();
-                Evaluator evaluator(net.network, {net.criterion}, Training(merged));
-                std::vector<double> all;
-                for (int minibatch = 0; minibatch < 2; minibatch++)
-                {
-                    evaluator.Forward();
-                    evaluator.Backward(net.criterion);
-                    check(net);
-                    for (const auto& parameter : evaluator.Parameters())
-                    {
-                        const std::vector<double> gradient = GradientOf(parameter);
-                        all.insert(all.end(), gradient.begin(), gradient.end());
-                    }
-                }
-                return all;
-            };
-            const auto merged = run(
-                [&](const Lstm& net)
-                {
-                    for (const std::string gate : {"i", "f", "o", "c"})
-                    {
-                        const MatrixView own = net.product.at(gate)->Gradient();
-                        EXPECT_NE(own.stride * sizeof(double) % 4096, 0u);
-                        const bool isShared = !hasReaderOutside || gate != "f";
-                        for (const std::string name : {"t", "X"})
-                            EXPECT_EQ(net.network.Find(name + gate)->Gradient().data == own.data, isShared)
-                                << name << gate;
-                    }
-                },
-                true);
-            ExpectNear(merged, run([](const Lstm&) {}, false));
-        }
-}
-
-// Products' gradients are rows of one matrix, which only some types of nodes can read and add to: others outside of the
-// loop and in it, here two matrices one above the other, keep theirs in one piece.
-TEST(LoopProducts, GradientsOfOtherNodesAreInOnePiece)
+// Gradients of products are rows of one matrix, which only some node types can use. Other nodes, inside and outside of
+// the loop, keep contiguous gradients; here two matrices in a RowStack.
+TEST(LoopStep, GradientsOfOtherNodesAreInOnePiece)
 {
     for (const bool isOutside : {false, true})
     {
@@ -325,7 +242,7 @@ TEST(LoopProducts, GradientsOfOtherNodesAreInOnePiece)
     }
 }
 
-TEST(LoopProducts, ValuesThatOthersReadKeepTheirMemory)
+TEST(LoopStep, ValuesThatOthersReadKeepTheirMemory)
 {
     Lstm net;
     net.SetSequences({4, 2});
@@ -355,7 +272,7 @@ TEST(LoopProducts, ValuesThatOthersReadKeepTheirMemory)
     ExpectNear(a, b);
 }
 
-TEST(LoopProducts, AllocateOnlyForLargerMinibatches)
+TEST(LoopStep, AllocateOnlyForLargerMinibatches)
 {
     Lstm net;
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
@@ -373,8 +290,8 @@ TEST(LoopProducts, AllocateOnlyForLargerMinibatches)
     EXPECT_GT(run({7, 7, 7}), large);
 }
 
-// As many columns in all, but more of them in a time step: 2 x 6, 3 x 4, 6 x 2.
-TEST(LoopProducts, MemoryOfOneStepFollowsTheSequencesSideBySide)
+// Equal numbers of columns with more of them per time step: 2 x 6, 3 x 4, 6 x 2.
+TEST(LoopStep, MemoryOfOneStepFollowsTheParallelSequences)
 {
     Lstm net;
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
@@ -399,8 +316,8 @@ TEST(LoopProducts, MemoryOfOneStepFollowsTheSequencesSideBySide)
     }
 }
 
-// Gradients inside a loop are not zeroed where the first contribution replaces them.
-TEST(LoopProducts, NothingIsLeftOfTheGradientsBefore)
+// Gradients inside a loop are not zeroed if the first contribution overwrites them.
+TEST(LoopStep, PreviousGradientsAreOverwritten)
 {
     Lstm net;
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
@@ -423,9 +340,9 @@ TEST(LoopProducts, NothingIsLeftOfTheGradientsBefore)
     EXPECT_EQ(run({4, 2, 3}), first);
 }
 
-// One node twice an operand, one that a delay of two steps and a node of the same step read, a bias inside of the loop,
-// a repeated row, and no element-wise node at the end.
-TEST(LoopProducts, ChainsOfAllKindsComputeTheSame)
+// One node is read twice by another node, one by a delay of two steps and by a node of the same step. The loop has a
+// bias, a repeated row, and no element-wise node at its end.
+TEST(LoopStep, ChainsOfAllKindsComputeTheSame)
 {
     for (const char* type : {"PastValue", "FutureValue"})
     {
@@ -470,7 +387,7 @@ TEST(LoopProducts, ChainsOfAllKindsComputeTheSame)
     }
 }
 
-TEST(LoopProducts, EvaluatorsTakeTurns)
+TEST(LoopStep, EvaluatorsTakeTurns)
 {
     Lstm net;
     net.SetSequences({4, 2, 3});

@@ -3,9 +3,8 @@
 // node's.
 #pragma once
 
-#include "ComputationNetwork/Evaluation/BoundMemory.h"
+#include "ComputationNetwork/Evaluation/Steps.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
-#include "ComputationNetwork/Plan/EvaluationProgram.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 #include "Math/Matrix.h"
 
@@ -40,14 +39,11 @@ public:
     // PassOn lets the node and the input of a call inside the loop share one gradient, if the call passes it on and the
     // input has no other reader. IsPassedOn finds such calls. merged: products whose gradient is rows of a larger
     // matrix.
-    bool IsPassedOn(const EvaluationProgram::BackwardCall& call) const;
-    void PassOn(const EvaluationProgram::BackwardCall& call, const NodeSet& merged);
+    bool IsPassedOn(const BackwardCall& call) const;
+    void PassOn(const BackwardCall& call, const NodeSet& merged);
     bool IsShared(const ComputationNode* node) const { return m_passedOn.contains(node); }
-    // Returns the node that owns the memory of this node's gradient: the node itself if it shares none.
-    const ComputationNode* OwnerOfGradient(const ComputationNode* node) const;
     // replaced: gradients that the first contribution of a step overwrites. callsAfter: calls that read all steps.
-    void FindGradientsOfStep(const NodeSet& replaced, const NodeSet& merged,
-                             std::span<const EvaluationProgram::BackwardCall> callsAfter);
+    void FindGradientsOfStep(const NodeSet& replaced, const NodeSet& merged, std::span<const BackwardCall> callsAfter);
 
     bool IsValueOfStep(const ComputationNode* node) const { return m_values.contains(node); }
     bool IsGradientOfStep(const ComputationNode* node) const { return m_gradients.contains(node); }

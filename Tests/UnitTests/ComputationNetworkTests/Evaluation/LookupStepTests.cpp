@@ -1,4 +1,4 @@
-// Products of embedded words, computed for the words that differ, are what each node alone would compute.
+// Products of embedded words, computed for distinct words, agree with the node-by-node result.
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 #include "ComputationNetworkTests/TestNetwork.h"
@@ -21,7 +21,7 @@ using ::testing::Not;
 
 constexpr double c_infinity = std::numeric_limits<double>::infinity();
 
-// One sample's words and their values; most often one word of value 1.
+// One sample's words and their values; usually one word of value 1.
 using Sample = std::vector<std::pair<int32_t, double>>;
 
 std::vector<Sample> OneHot(const std::vector<int32_t>& words)
@@ -62,7 +62,7 @@ std::vector<Sample> Windows(const std::vector<std::vector<int32_t>>& words, size
     return samples;
 }
 
-// Every way in which a product of the embedding can go on: into a loop, with a bias, with a non-linearity behind that.
+// All chains that can follow a product of the embedding: a loop, a bias, a bias with a non-linearity.
 struct EmbeddedWords : TestNetwork
 {
     explicit EmbeddedWords(size_t wordsOfSample = 1)
@@ -127,13 +127,13 @@ std::string PlanOf(const std::vector<ComputationNodePtr>& roots, const std::vect
 
 // ---- the plan ----
 
-TEST(LookupProducts, AreOneStepWithTheirBiases)
+TEST(LookupStep, AreOneStepWithTheirBiases)
 {
     EmbeddedWords net;
     EXPECT_THAT(PlanOf({net.criterion}), HasSubstr("lookup: emb, Xc, Xi, zi, gate, Xo, zo\n"));
 }
 
-TEST(LookupProducts, NotWhereSomebodyWantsTheEmbedding)
+TEST(LookupStep, NotWhereSomebodyWantsTheEmbedding)
 {
     EmbeddedWords net;
     EXPECT_THAT(PlanOf({net.criterion, net.embedding}), Not(HasSubstr("lookup: ")));
@@ -144,7 +144,7 @@ TEST(LookupProducts, NotWhereSomebodyWantsTheEmbedding)
     EXPECT_THAT(PlanOf({net.criterion}), HasSubstr("lookup: ")) << "of these roots nobody else reads it";
 }
 
-TEST(LookupProducts, OfOneWordOrSeveralButNotOfDenseOnes)
+TEST(LookupStep, OfOneWordOrSeveralButNotOfDenseOnes)
 {
     TestNetwork net;
     const auto table = net.Parameter("E", {3, 7});
@@ -162,8 +162,8 @@ TEST(LookupProducts, OfOneWordOrSeveralButNotOfDenseOnes)
     EXPECT_EQ(PlanOf({one}), "Wone\nE\nx\nlookup: embone, Xone\n");
 }
 
-// The weight of the second product is itself computed, and is not there yet where the first product stands.
-TEST(LookupProducts, NotWhereAWeightIsComputed)
+// The weight of the second product is computed, and is not available at the place of the first product.
+TEST(LookupStep, NotWhereAWeightIsComputed)
 {
     TestNetwork net;
     const auto x = net.network.AddInput("x", {7}, true);
@@ -197,7 +197,7 @@ TEST(Checker, RejectsReadersOfAnEmbeddingThatIsNotThere)
               "wrong evaluation plan: node 'other' reads the value of 'emb', which is fused away");
 }
 
-TEST(LookupProducts, TheEmbeddingHasNoMemoryOfThePlan)
+TEST(LookupStep, TheEmbeddingHasNoMemoryOfThePlan)
 {
     EmbeddedWords net;
     const EvaluationPlan plan =
@@ -210,7 +210,7 @@ TEST(LookupProducts, TheEmbeddingHasNoMemoryOfThePlan)
 
 // ---- numbers ----
 
-TEST(LookupProducts, ComputeWhatTheNodesCompute)
+TEST(LookupStep, ComputeWhatTheNodesCompute)
 {
     EmbeddedWords net;
     ExpectTheSame(net, {3, 3}, OneHot({1, 5, 1, 1, 0, 5}));
@@ -218,20 +218,20 @@ TEST(LookupProducts, ComputeWhatTheNodesCompute)
     ExpectTheSame(net, {5}, OneHot({3, 3, 3, 3, 3}));
 }
 
-TEST(LookupProducts, GapsAddNothing)
+TEST(LookupStep, GapsAddNothing)
 {
     EmbeddedWords net;
-    // Columns are sequences side by side, step by step: gaps at 4, 7 and 8.
+    // Columns of parallel sequences, step by step: gaps at 4, 7 and 8.
     ExpectTheSame(net, {3, 1, 2}, OneHot({1, 5, 1, 2, 6, 1, 5, 0, 2}));
-    // A gap without a word, as readers leave them, and one of words that are nowhere else.
+    // A gap without a word, as readers produce it, and a gap with words that occur nowhere else.
     std::vector<Sample> samples = OneHot({1, 5, 1, 2, 6, 1, 5, 0, 2});
     samples[4] = {};
     samples[7] = {{3, 1}, {4, 1}};
     ExpectTheSame(net, {3, 1, 2}, samples);
 }
 
-// What is not finite in a gap alone must not meet zeros in a product.
-TEST(LookupProducts, WordsOfGapsMayBeAnything)
+// Values in gaps that are NaN or infinite must not be multiplied by zeros in a product.
+TEST(LookupStep, WordsOfGapsMayBeAnything)
 {
     EmbeddedWords net;
     std::vector<double> table = std::dynamic_pointer_cast<LearnableParameterNode>(net.table)->Values().ToHost();
@@ -247,26 +247,26 @@ TEST(LookupProducts, WordsOfGapsMayBeAnything)
             EXPECT_TRUE(std::isfinite(value)) << parameter->Name();
 }
 
-TEST(LookupProducts, SamplesNeedNotBeOneHot)
+TEST(LookupStep, SamplesNeedNotBeOneHot)
 {
     EmbeddedWords net;
     const Sample half{{2, 0.5}}, whole{{2, 1}}, both{{2, 1}, {4, -3}}, none{}, nothing{{2, 0}};
     ExpectTheSame(net, {4, 4}, {half, whole, both, none, half, both, nothing, none});
 }
 
-// Windows of three words: where words repeat, each is multiplied by itself; where they hardly do, all of a window.
-TEST(LookupProducts, WordsOfWindowsRepeat)
+// Windows of three words. Repeating words are multiplied separately; otherwise whole windows are multiplied.
+TEST(LookupStep, WordsOfWindowsRepeat)
 {
     EmbeddedWords net(3);
     ExpectTheSame(net, {3, 3}, Windows({{1, 5, 1}, {1, 5, 2}, {2, 5, 1}, {1, 0, 1}, {1, 5, 1}, {2, 0, 2}}));
     ExpectTheSame(net, {1, 1, 1, 1}, Windows({{6, 2, 0}, {2, 0, 4}, {0, 4, 1}, {4, 1, 3}})); // all of them differ
     ExpectTheSame(net, {2, 2}, Windows({{3, 3, 3}, {3, 3, 3}, {3, 3, 3}, {3, 3, 3}}));
-    // Gaps at 4, 7 and 8: without words, with more than one of them, and as readers repeat words.
+    // Gaps at 4, 7 and 8: without words, with several words, and with repeated words as readers produce them.
     std::vector<Sample> samples = Windows({{1, 5, 1}, {1, 5, 2}, {2, 5, 1}, {1, 0, 1}, {}, {2, 0, 2}, {1, 5, 1}});
     samples.push_back({{3, 1}, {4, 1}, {20, 2}});
     samples.push_back(samples.front());
     ExpectTheSame(net, {3, 1, 2}, samples);
-    // Samples without their first, their second or all words, and with two in the place of one.
+    // Samples that lack the first, the second or all words, and a sample with two words in one place.
     ExpectTheSame(net, {3, 3},
                   {{{8, 1}, {15, 1}},
                    {{1, 1}, {15, 1}},
@@ -276,9 +276,8 @@ TEST(LookupProducts, WordsOfWindowsRepeat)
                    {{1, 1}, {8, 1}, {15, 3}}});
 }
 
-// Of a few windows words are looked up one by one, of others, that differ, all of a window: from minibatch to
-// minibatch.
-TEST(LookupProducts, GradientsOfWindowsAgreeWithDifferences)
+// Minibatches alternate between repeating words, looked up separately, and distinct words, looked up as whole windows.
+TEST(LookupStep, GradientsOfWindowsAgreeWithDifferences)
 {
     EmbeddedWords net(2);
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
@@ -295,7 +294,7 @@ TEST(LookupProducts, GradientsOfWindowsAgreeWithDifferences)
     }
 }
 
-TEST(LookupProducts, MinibatchesMayBeEmpty)
+TEST(LookupStep, MinibatchesMayBeEmpty)
 {
     for (const size_t words : {1, 2})
     {
@@ -323,7 +322,7 @@ TEST(LookupProducts, MinibatchesMayBeEmpty)
     }
 }
 
-TEST(LookupProducts, GradientsAgreeWithDifferences)
+TEST(LookupStep, GradientsAgreeWithDifferences)
 {
     EmbeddedWords net;
     Evaluator evaluator(net.network, {net.criterion}, Training(true));
@@ -339,9 +338,9 @@ TEST(LookupProducts, GradientsAgreeWithDifferences)
     }
 }
 
-// The bits of a column depend on its words alone, whoever computes it beside which others: sizes at which threads share
-// out the products.
-TEST(LookupProducts, ThreadsGiveTheSameBits)
+// The bits of a column depend only on its words, not on the thread or on the other columns. Sizes at which threads
+// divide the products.
+TEST(LookupStep, ThreadsGiveTheSameBits)
 {
     for (const size_t wordsOfSample : {1, 3})
     {
@@ -372,9 +371,9 @@ TEST(LookupProducts, ThreadsGiveTheSameBits)
     }
 }
 
-// ---- gradients that others add to, and those that nobody wants ----
+// ---- gradients with other contributions, and unneeded gradients ----
 
-TEST(LookupProducts, PartsOfAMinibatchAddUp)
+TEST(LookupStep, PartsOfAMinibatchAddUp)
 {
     for (const size_t words : {1, 3})
     {
@@ -405,7 +404,7 @@ TEST(LookupProducts, PartsOfAMinibatchAddUp)
     }
 }
 
-TEST(LookupProducts, OnlyTheColumnsOfWordsAreTouched)
+TEST(LookupStep, OnlyTheColumnsOfWordsAreTouched)
 {
     EmbeddedWords net;
     net.SetSequences({3, 2});
@@ -426,8 +425,8 @@ TEST(LookupProducts, OnlyTheColumnsOfWordsAreTouched)
     EXPECT_EQ(windows.table->GradientColumns().columns, (std::vector<int32_t>{1, 4, 5}));
 }
 
-// The weights of a product are those of other words, too: all of their columns hold a gradient, not only those words'.
-TEST(LookupProducts, AWeightMayBeThatOfOtherWordsToo)
+// Another product shares the weights with other words: all columns hold a gradient, not only those of these words.
+TEST(LookupStep, AWeightMayBeThatOfOtherWordsToo)
 {
     for (const bool areOthersFirst : {false, true})
     {
@@ -454,8 +453,8 @@ TEST(LookupProducts, AWeightMayBeThatOfOtherWordsToo)
     }
 }
 
-// Two inputs share the table and a weight, one product is there twice, and the table is an ordinary factor, too.
-TEST(LookupProducts, TablesAndWeightsMayBeShared)
+// Two inputs share the table and a weight, one product occurs twice, and the table is also an ordinary factor.
+TEST(LookupStep, TablesAndWeightsMayBeShared)
 {
     TestNetwork net;
     const auto table = net.Parameter("E", {3, 7}), shared = net.Parameter("W", {4, 3});
@@ -485,8 +484,9 @@ TEST(LookupProducts, TablesAndWeightsMayBeShared)
     ExpectNear(RunOn(net, criterion, apart), RunOn(net, criterion, Training(false)));
 }
 
-// A product's gradient of its weights waits for those of the others, not so the gradient of the same column as a bias.
-TEST(LookupProducts, AWeightMayBeABiasToo)
+// A product's weight gradient waits for those of the other products. The gradient of the same column as a bias does
+// not.
+TEST(LookupStep, AWeightMayBeABiasToo)
 {
     TestNetwork net;
     const auto words = net.network.AddInput("words", {7}, true), weight = net.Parameter("W", {4, 1});
@@ -504,7 +504,7 @@ TEST(LookupProducts, AWeightMayBeABiasToo)
     ExpectGradientsAgree(evaluator, criterion);
 }
 
-TEST(LookupProducts, ParametersMayBeFixed)
+TEST(LookupStep, ParametersMayBeFixed)
 {
     for (const std::vector<std::string>& fixed :
          {std::vector<std::string>{"E"}, {"Wi"}, {"E", "Wi", "bi"}, {"Wi", "Wc", "Wo"}, {"E", "Wi", "Wc", "Wo"}})
@@ -520,8 +520,8 @@ TEST(LookupProducts, ParametersMayBeFixed)
     }
 }
 
-// A product that is evaluated beside the criterion has a value and no gradient.
-TEST(LookupProducts, ProductsMayBeEvaluatedOnly)
+// A product that is evaluated next to the criterion has a value and no gradient.
+TEST(LookupStep, ProductsMayBeEvaluatedOnly)
 {
     EmbeddedWords net;
     const auto extra = net.Add("Times", "extra", {net.Parameter("Wextra", {2, 3}), net.embedding});
@@ -543,7 +543,7 @@ TEST(LookupProducts, ProductsMayBeEvaluatedOnly)
 
 // ---- memory ----
 
-TEST(LookupProducts, AllocateOnlyForLargerMinibatches)
+TEST(LookupStep, AllocateOnlyForLargerMinibatches)
 {
     EmbeddedWords net;
     Evaluator evaluator(net.network, {net.criterion}, Training(true));

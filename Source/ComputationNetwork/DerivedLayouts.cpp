@@ -1,5 +1,5 @@
 // Minibatch layouts that join several frames of another layout into one, or the reverse.
-#include "ComputationNetwork/Evaluation/DerivedLayouts.h"
+#include "ComputationNetwork/DerivedLayouts.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
-#include "ComputationNetwork/Loops/LoopBeginnings.h"
-#include "ComputationNetwork/Loops/LoopMemory.h"
+#include "ComputationNetwork/Evaluation/LoopMemory.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 #include "Math/Products.h"
@@ -45,7 +44,6 @@ public:
         bool isPacked = false; // the weights are packed in this pass
         bool isOfStep = false; // the value holds one time step only
         bool isZeroed = true;  // the gradient is zeroed before the first time step
-        LoopBeginnings beginnings;
     };
 
     // members: the loop's nodes. consumers: those of each member. wanted: nodes whose values are read elsewhere; they

@@ -1,8 +1,7 @@
 // Finds values and gradients of a recurrent loop that are read only within their time step, and gradients that are
 // equal.
-#include "ComputationNetwork/Loops/LoopMemory.h"
+#include "ComputationNetwork/Evaluation/LoopMemory.h"
 
-#include "ComputationNetwork/Evaluation/NodeBinder.h"
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 
 #include <algorithm>
@@ -88,13 +87,7 @@ const ComputationNode* LoopMemory::RootOf(const ComputationNode* node) const
     return node;
 }
 
-const ComputationNode* LoopMemory::OwnerOfGradient(const ComputationNode* node) const
-{
-    const auto shared = m_shared.find(RootOf(node));
-    return shared == m_shared.end() ? node : shared->second.owner;
-}
-
-bool LoopMemory::IsPassedOn(const EvaluationProgram::BackwardCall& call) const
+bool LoopMemory::IsPassedOn(const BackwardCall& call) const
 {
     const auto found = m_passedOn.find(call.input);
     return found != m_passedOn.end() && found->second == call.node;
@@ -115,7 +108,7 @@ bool LoopMemory::MayBeRows(const ComputationNode* root, const Shared& shared, co
            (consumers == m_consumers.end() || std::all_of(consumers->second.begin(), consumers->second.end(), adds));
 }
 
-void LoopMemory::PassOn(const EvaluationProgram::BackwardCall& call, const NodeSet& merged)
+void LoopMemory::PassOn(const BackwardCall& call, const NodeSet& merged)
 {
     const std::optional<ElementwisePass> pass = BackwardPassOf(*call.node, call.inputIndex);
     if (!pass || pass->op != ElementwiseOp::Copy || pass->factor != 1 || call.input->Type().traits.isDelay ||
@@ -146,10 +139,10 @@ void LoopMemory::PassOn(const EvaluationProgram::BackwardCall& call, const NodeS
 }
 
 void LoopMemory::FindGradientsOfStep(const NodeSet& replaced, const NodeSet& merged,
-                                     std::span<const EvaluationProgram::BackwardCall> callsAfter)
+                                     std::span<const BackwardCall> callsAfter)
 {
     NodeSet seenByAll;
-    for (const EvaluationProgram::BackwardCall& call : callsAfter)
+    for (const BackwardCall& call : callsAfter)
         seenByAll.insert(call.node);
     // Nodes that share a gradient must all belong to the step.
     const auto isOfStep = [&](const ComputationNode* node)

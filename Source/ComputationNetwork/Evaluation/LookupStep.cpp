@@ -1,5 +1,5 @@
 // Copies columns as from a table, and sums them by a product with the sparse matrix of their places.
-#include "ComputationNetwork/Evaluation/LookupProducts.h"
+#include "ComputationNetwork/Evaluation/LookupStep.h"
 
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
@@ -17,9 +17,9 @@ constexpr double c_mostOfWords = 0.8;
 // Multiply-adds that make a task worth a thread.
 constexpr double c_workApart = 250e3;
 
-LookupProducts::LookupProducts(const PlanStep& step, const EvaluationPlan& plan)
-    : m_lookup(step.nodes.front().get()), m_table(m_lookup->Input(0).get()), m_words(m_lookup->Input(1).get()),
-      m_needsGradient(plan.NeedsGradient(m_lookup))
+LookupStep::LookupStep(const PlanStep& step, StepCalls calls)
+    : Step(step, std::move(calls)), m_lookup(step.nodes.front().get()), m_table(m_lookup->Input(0).get()),
+      m_words(m_lookup->Input(1).get())
 {
     for (size_t k = 1; k < step.nodes.size(); k++)
     {
@@ -34,7 +34,7 @@ LookupProducts::LookupProducts(const PlanStep& step, const EvaluationPlan& plan)
     }
 }
 
-void LookupProducts::Bind()
+void LookupStep::Bind()
 {
     const size_t samples = m_lookup->ValueColumns(), dimension = m_table->ValueRows();
     const size_t words = m_words->SampleElements() / m_table->ValueColumns();
@@ -42,7 +42,7 @@ void LookupProducts::Bind()
     m_parts.resize(words);
     // Whole samples of several words have more distinct columns.
     const size_t mostColumns = std::max(samples, size_t(c_mostOfWords * double(words * samples)));
-    size_t elements = dimension * (m_needsGradient ? 2 : 1) * words * samples;
+    size_t elements = dimension * (m_lookup->NeedsGradient() ? 2 : 1) * words * samples;
     for (const Chain& chain : m_chains)
         elements += chain.product->SampleElements() * mostColumns;
     if (m_memory.GetDevice() == nullptr)
@@ -61,7 +61,7 @@ void LookupProducts::Bind()
         return view;
     };
     m_embedded = take(dimension, words * samples);
-    m_gradients = m_needsGradient ? take(dimension, words * samples) : MatrixView();
+    m_gradients = m_lookup->NeedsGradient() ? take(dimension, words * samples) : MatrixView();
     auto* const first = next;
     for (Chain& chain : m_chains)
     {
@@ -74,7 +74,7 @@ void LookupProducts::Bind()
 // ---- parts ----
 
 // Looks up each word separately if that is less work than whole samples, which hardly repeat.
-void LookupProducts::FindWords()
+void LookupStep::FindWords()
 {
     const SparseView words = m_words->SparseValue(FrameRange::All());
     const std::span<const uint8_t> mask = m_lookup->ColumnMask(FrameRange::All());
@@ -100,7 +100,7 @@ void LookupProducts::FindWords()
         part.firstRow = i * rows;
         part.embedded =
             Reshaped(m_embedded, rows, m_embedded.Elements() / rows).Columns(part.firstColumn, part.distinct.Count());
-        if (m_needsGradient)
+        if (m_lookup->NeedsGradient())
             part.gradient = Reshaped(m_gradients, rows, m_gradients.Elements() / rows)
                                 .Columns(part.firstColumn, part.distinct.CountOfData());
     }
@@ -108,7 +108,7 @@ void LookupProducts::FindWords()
         FindNumbers(words.columns, words.type);
 }
 
-void LookupProducts::FindNumbers(size_t samples, DataType type)
+void LookupStep::FindNumbers(size_t samples, DataType type)
 {
     m_numbers.rows.resize(samples * m_partCount);
     m_numbers.starts.resize(samples + 1);
@@ -123,14 +123,14 @@ void LookupProducts::FindNumbers(size_t samples, DataType type)
     m_numbers.SetValues(type);
 }
 
-MatrixView LookupProducts::WeightsOf(const Chain& chain, const Part& part)
+MatrixView LookupStep::WeightsOf(const Chain& chain, const Part& part)
 {
     return chain.product->Input(0)->Value().Columns(part.firstRow, part.embedded.rows);
 }
 
 // ---- forward ----
 
-void LookupProducts::Forward()
+void LookupStep::Forward()
 {
     FindWords();
     if (m_count == 0)
@@ -143,7 +143,7 @@ void LookupProducts::Forward()
         ComputeChain(chain);
 }
 
-void LookupProducts::ComputeChain(const Chain& chain) const
+void LookupStep::ComputeChain(const Chain& chain) const
 {
     const Part& part = m_parts.front();
     const MatrixView value = chain.last->Value();
@@ -160,7 +160,7 @@ void LookupProducts::ComputeChain(const Chain& chain) const
 
 // Returns true if each thread should take one task with all of its products. A single product is too little work for
 // all threads.
-bool LookupProducts::AreWorthApart(size_t tasks) const
+bool LookupStep::AreWorthApart(size_t tasks) const
 {
     const size_t threads = Ops::ThreadsApart(m_lookup->GetDevice());
     double work = 0; // multiply-adds
@@ -169,7 +169,7 @@ bool LookupProducts::AreWorthApart(size_t tasks) const
     return threads > 1 && tasks > 1 && tasks + 1 >= threads && work >= c_workApart * double(tasks);
 }
 
-void LookupProducts::SumParts()
+void LookupStep::SumParts()
 {
     const SparseView numbers = m_numbers.View(m_words->SparseValue(FrameRange::All()), m_count);
     const bool isApart = AreWorthApart(m_chains.size());
@@ -183,7 +183,7 @@ void LookupProducts::SumParts()
 
 // Sums the parts of each sample; the bias is added with the first word. columns: memory for the columns of all parts.
 // numbers: the columns that each sample sums.
-void LookupProducts::SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers)
+void LookupStep::SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers)
 {
     for (const Part& part : Parts())
     {
@@ -202,21 +202,44 @@ void LookupProducts::SumParts(const Chain& chain, const MatrixView& columns, con
 
 // ---- backward ----
 
-void LookupProducts::BeginBackward()
+// The gradients of products without a bias or activation are complete now. Those of other products are complete when
+// their weights' gradients are computed.
+void LookupStep::Backward(BackwardPass& pass)
 {
     for (Chain& chain : m_chains)
         chain.isSummed = false;
+    for (const BackwardCall& call : m_calls.calls)
+    {
+        pass.ComputeProductsInto(*call.input);
+        const bool isTable = call.node == m_lookup;
+        if (!isTable && (call.inputIndex != 0 || !IsProduct(*call.node)))
+        {
+            pass.RunCall(call, FrameRange::All(), BackwardPass::Products::AtOnce);
+            continue;
+        }
+        const bool records = pass.BeginContribution(call);
+        const size_t first = pass.Waiting().size();
+        if (isTable)
+            AddTableGradient();
+        else
+        {
+            ListWeightGradient(*call.node, pass.Waiting());
+            pass.AddUpdate(call, first);
+        }
+        BackwardPass::EndContribution(call, records);
+    }
+    pass.ComputeProducts();
 }
 
 // Returns the gradient of each distinct word, summed over all its places. Gaps add nothing.
-MatrixView LookupProducts::SumOfGradients(const Chain& chain, const Part& part)
+MatrixView LookupStep::SumOfGradients(const Chain& chain, const Part& part)
 {
     if (part.distinct.AreAll())
         return chain.product->Gradient();
     return chain.sums.Columns(part.firstColumn, part.distinct.CountOfData());
 }
 
-void LookupProducts::SumGradientsOf(Chain& chain)
+void LookupStep::SumGradientsOf(Chain& chain)
 {
     if (!std::exchange(chain.isSummed, true))
         for (const Part& part : Parts())
@@ -227,7 +250,7 @@ void LookupProducts::SumGradientsOf(Chain& chain)
 
 // Sums the requested gradients together with those of all other products that are already complete: those that come
 // from outside of the step without an activation.
-void LookupProducts::SumGradients(Chain& asked)
+void LookupStep::SumGradients(Chain& asked)
 {
     if (asked.isSummed)
         return;
@@ -242,7 +265,7 @@ void LookupProducts::SumGradients(Chain& asked)
                   });
 }
 
-void LookupProducts::ListWeightGradient(const ComputationNode& product, std::vector<Product>& products)
+void LookupStep::ListWeightGradient(const ComputationNode& product, std::vector<Product>& products)
 {
     const auto chain =
         std::find_if(m_chains.begin(), m_chains.end(), [&](const Chain& one) { return one.product == &product; });
@@ -256,7 +279,7 @@ void LookupProducts::ListWeightGradient(const ComputationNode& product, std::vec
                             .beta = NodeBinder::GradientBeta(weights)});
 }
 
-void LookupProducts::AddTableGradient()
+void LookupStep::AddTableGradient()
 {
     const MatrixView target = m_table->Gradient();
     if (NodeBinder::GradientBeta(*m_table) == 0)
@@ -278,7 +301,7 @@ void LookupProducts::AddTableGradient()
     }
 }
 
-void LookupProducts::ComputeGradient(Part& part) const
+void LookupStep::ComputeGradient(Part& part) const
 {
     if (part.gradient.columns == 0)
         return;

@@ -1,10 +1,10 @@
-// Plans the actions of a loop's time step, and runs the time steps.
-#include "ComputationNetwork/Loops/LoopProducts.h"
+// Plans the actions of a loop's time step, fuses element-wise nodes into chains, and runs the time steps.
+#include "ComputationNetwork/Evaluation/LoopStep.h"
 
-#include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace cntk
@@ -21,8 +21,9 @@ constexpr size_t c_sequencesApart = 12;
 
 // ---- planning ----
 
-LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, const NodeSet& wanted, Buffer& panels)
-    : m_plan(plan), m_wanted(wanted), m_panels(panels), m_merges(plan, m_members, m_consumers, wanted),
+LoopStep::LoopStep(const PlanStep& loop, StepCalls calls, const EvaluationPlan& plan, const NodeSet& wanted,
+                   Buffer& panels)
+    : Step(loop, std::move(calls)), m_panels(panels), m_merges(plan, m_members, m_consumers, wanted),
       m_memory(plan, m_members, m_consumers, wanted), m_layout(loop.nodes.front()->GetMBLayout().get()),
       m_device(loop.nodes.front()->GetDevice())
 {
@@ -37,13 +38,14 @@ LoopProducts::LoopProducts(const PlanStep& loop, const EvaluationPlan& plan, con
     m_memory.FindValuesOfStep(loop.nodes);
     for (const auto& group : m_merges.Groups())
         group->isOfStep = m_memory.AddMergedValues(group->products);
-    PlanForward(loop);
+    PlanForward();
+    PlanBackward();
 }
 
-void LoopProducts::PlanForward(const PlanStep& loop)
+void LoopStep::PlanForward()
 {
     LoopChain* chain = nullptr; // the chain that the next pass can join
-    for (const ComputationNodePtr& node : loop.nodes)
+    for (const ComputationNodePtr& node : m_plan.nodes)
     {
         Group* group = m_merges.GroupOf(node.get());
         const bool isMerged =
@@ -71,7 +73,7 @@ void LoopProducts::PlanForward(const PlanStep& loop)
     }
 }
 
-bool LoopProducts::ReadsFrom(const Action& action, const LoopChain& chain) const
+bool LoopStep::ReadsFrom(const Action& action, const LoopChain& chain) const
 {
     if (action.group != nullptr)
         return chain.Computes(action.group->operand);
@@ -82,39 +84,36 @@ bool LoopProducts::ReadsFrom(const Action& action, const LoopChain& chain) const
 
 // ---- memory ----
 
-void LoopProducts::Bind()
+void LoopStep::Bind()
 {
     m_merges.Bind(*m_layout, m_panels);
     m_memory.Bind(m_layout->ParallelSequences());
-    m_gradients.Bind();
 }
 
-void LoopProducts::Unbind()
+void LoopStep::Unbind()
 {
     m_memory.Unbind();
-    m_gradients.Unbind();
     m_merges.Unbind();
 }
 
-void LoopProducts::AppendBound(BoundMemory::Elsewhere& bound) const
+void LoopStep::AppendBound(BoundMemory::Elsewhere& bound) const
 {
     m_merges.AppendBound(bound);
     m_memory.AppendBound(bound);
-    m_gradients.AppendBound(bound);
 }
 
 // ---- time steps ----
 
 // Returns the number of blocks of sequences into which threads divide the loop. Each block runs through all time steps
 // without waiting for the others.
-size_t LoopProducts::BlocksApart() const
+size_t LoopStep::BlocksApart() const
 {
     const size_t threads = Ops::ThreadsApart(m_device);
     return m_layout->ParallelSequences() >= threads * c_sequencesApart ? threads : 1;
 }
 
 template <class Run>
-void LoopProducts::ForEachPart(int direction, bool canBeApart, Run&& run) const
+void LoopStep::ForEachPart(int direction, bool canBeApart, Run&& run) const
 {
     const size_t steps = m_layout->TimeSteps(), sequences = m_layout->ParallelSequences();
     const size_t blocks = canBeApart ? BlocksApart() : 1;
@@ -132,9 +131,9 @@ void LoopProducts::ForEachPart(int direction, bool canBeApart, Run&& run) const
 
 // ---- forward ----
 
-void LoopProducts::BeginForward(int direction)
+void LoopStep::BeginForward()
 {
-    const size_t first = direction > 0 ? 0 : m_layout->TimeSteps() - 1;
+    const size_t first = m_plan.direction > 0 ? 0 : m_layout->TimeSteps() - 1;
     const bool isApart = m_canForwardApart && BlocksApart() > 1;
     for (const auto& group : m_merges.Groups())
     {
@@ -156,7 +155,7 @@ void LoopProducts::BeginForward(int direction)
     LoopChain::Bind(m_forwardChains);
 }
 
-void LoopProducts::RunForward(const Part& part) const
+void LoopStep::RunForward(const Part& part) const
 {
     for (const Action& action : m_forward)
     {
@@ -172,12 +171,12 @@ void LoopProducts::RunForward(const Part& part) const
 }
 
 // Returns true if all sequences begin at this step: all columns of a product are then equal.
-bool LoopProducts::IsRepeated(const Group& group, size_t time) const
+bool LoopStep::IsRepeated(const Group& group, size_t time) const
 {
     return group.delay != nullptr && m_device.IsHostMemory() && group.delay->SourceOfStep(time) == DelayNode::c_initial;
 }
 
-void LoopProducts::MultiplyGroup(Group& group, const Part& part) const
+void LoopStep::MultiplyGroup(Group& group, const Part& part) const
 {
     const MatrixView operand = group.operand->Value().Columns(part.firstColumn, part.sequences);
     const MatrixView value =
@@ -192,21 +191,19 @@ void LoopProducts::MultiplyGroup(Group& group, const Part& part) const
         Ops::Elementwise(ElementwiseOp::Copy, value.Columns(0, 1), value.Columns(1, part.sequences - 1));
 }
 
-void LoopProducts::Forward(int direction)
+void LoopStep::Forward()
 {
-    BeginForward(direction);
-    ForEachPart(direction, m_canForwardApart, [this](const Part& part) { RunForward(part); });
+    BeginForward();
+    ForEachPart(m_plan.direction, m_canForwardApart, [this](const Part& part) { RunForward(part); });
 }
 
 // ---- backward ----
 
-void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> calls,
-                               std::span<ComputationNode* const> zeroed,
-                               std::span<EvaluationProgram::BackwardCall> callsAfter, const MemoryPlan& memory)
+void LoopStep::PlanBackward()
 {
-    for (const EvaluationProgram::BackwardCall& call : calls)
+    for (const BackwardCall& call : m_calls.calls)
         m_memory.PassOn(call, m_merges.Products());
-    for (const EvaluationProgram::BackwardCall& call : calls)
+    for (const BackwardCall& call : m_calls.calls)
     {
         if (m_merges.IsLaterTwin(call.node) || m_memory.IsPassedOn(call))
             continue;
@@ -216,8 +213,8 @@ void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> 
         else if (group->products.front() == call.node) // the last one in this direction
             m_backward.push_back({.node = call.node, .input = call.inputIndex, .group = group});
     }
-    FindFirstContributions(zeroed);
-    for (ComputationNode* node : zeroed)
+    FindFirstContributions();
+    for (ComputationNode* node : m_calls.zeroed)
         if (!m_merges.IsLaterTwin(node) && m_merges.GroupOf(node) == nullptr && !m_firstContributions.contains(node) &&
             !m_memory.IsShared(node))
             m_zeroed.push_back(node);
@@ -229,22 +226,21 @@ void LoopProducts::SetBackward(std::span<const EvaluationProgram::BackwardCall> 
     NodeSet replaced;
     for (const auto& [node, call] : m_firstContributions)
         replaced.insert(node);
-    m_memory.FindGradientsOfStep(replaced, m_merges.Products(), callsAfter);
-    m_gradients.Find(callsAfter, m_plan, memory, m_memory, m_merges.Products(), m_wanted);
+    m_memory.FindGradientsOfStep(replaced, m_merges.Products(), m_calls.callsAfter);
     ChainBackward();
 }
 
 // Finds gradients that only this time step adds to. They need no zeros if the first contribution can overwrite them.
-void LoopProducts::FindFirstContributions(std::span<ComputationNode* const> zeroed)
+void LoopStep::FindFirstContributions()
 {
     NodeSet open; // without a contribution so far
-    for (const ComputationNode* node : zeroed)
+    for (const ComputationNode* node : m_calls.zeroed)
         if (!m_merges.IsLaterTwin(node) && !m_memory.IsShared(node))
             open.insert(node);
-    for (const BackwardAction& action : m_backward) // a delay adds to another time step
+    for (const Action& action : m_backward) // a delay adds to another time step
         if (dynamic_cast<const DelayNode*>(action.node) != nullptr)
             open.erase(m_merges.FirstTwin(action.node->Input(action.input).get()));
-    for (const BackwardAction& action : m_backward)
+    for (const Action& action : m_backward)
     {
         const ComputationNode* input = m_merges.FirstTwin(action.node->Input(action.input).get());
         if (open.erase(input) > 0 && (action.group != nullptr || BackwardPassOf(*action.node, action.input)))
@@ -252,7 +248,7 @@ void LoopProducts::FindFirstContributions(std::span<ComputationNode* const> zero
     }
 }
 
-bool LoopProducts::IsFirst(const BackwardAction& action) const
+bool LoopStep::IsFirst(const Action& action) const
 {
     const auto found = m_firstContributions.find(m_merges.FirstTwin(action.node->Input(action.input).get()));
     return found != m_firstContributions.end() &&
@@ -260,11 +256,11 @@ bool LoopProducts::IsFirst(const BackwardAction& action) const
 }
 
 // Turns consecutive calls that are element-wise passes into one action.
-void LoopProducts::ChainBackward()
+void LoopStep::ChainBackward()
 {
-    std::vector<BackwardAction> actions;
+    std::vector<Action> actions;
     LoopChain* chain = nullptr;
-    for (BackwardAction& action : m_backward)
+    for (Action& action : m_backward)
     {
         const std::optional<ElementwisePass> pass =
             action.group != nullptr ? std::nullopt : BackwardPassOf(*action.node, action.input);
@@ -286,7 +282,7 @@ void LoopProducts::ChainBackward()
     m_backward = std::move(actions);
 }
 
-void LoopProducts::BeginBackward()
+void LoopStep::BeginBackward()
 {
     for (ComputationNode* node : m_zeroed)
         Ops::Fill(node->Gradient(), 0);
@@ -301,20 +297,14 @@ void LoopProducts::BeginBackward()
     LoopChain::Bind(m_backwardChains);
 }
 
-// Returns true if the gradient of the operand at this time is read. Gradients that a delay does not pass on are not.
-bool LoopProducts::IsGradientRead(const BackwardAction& action, size_t time)
+void LoopStep::RunBackward(const Part& part) const
 {
-    return action.delay == nullptr || action.delay->PassesGradient(time);
-}
-
-void LoopProducts::RunBackward(const Part& part) const
-{
-    for (const BackwardAction& action : m_backward)
+    for (const Action& action : m_backward)
     {
         if (action.chain != nullptr)
             action.chain->Run(part.firstColumn, part.sequences, part.firstSequence);
-        else if (action.group != nullptr && !IsGradientRead(action, part.time))
-            continue;
+        else if (action.group != nullptr && action.delay != nullptr && !action.delay->PassesGradient(part.time))
+            continue; // nobody reads the operand's gradient
         else if (action.group != nullptr)
             action.group->transposedWeights.Multiply(
                 action.group->gradientView.Columns(part.firstColumn, part.sequences),
@@ -327,23 +317,152 @@ void LoopProducts::RunBackward(const Part& part) const
     }
 }
 
-void LoopProducts::Backward(int direction)
+void LoopStep::Backward(BackwardPass& pass)
 {
-    BeginBackward();
-    ForEachPart(direction, m_canBackwardApart, [this](const Part& part) { RunBackward(part); });
+    if (!m_calls.calls.empty())
+    {
+        BeginBackward();
+        ForEachPart(-m_plan.direction, m_canBackwardApart, [this](const Part& part) { RunBackward(part); });
+    }
+    else
+        for (const ComputationNode* node : m_calls.zeroed)
+            Ops::Fill(node->Gradient(), 0);
+    pass.RunReadingCalls(m_calls.callsAfter);
 }
 
-void LoopProducts::SumBeginnings(std::span<Product> products)
+// ---- chains ----
+
+namespace
 {
-    for (const auto& group : m_merges.Groups())
-        if (group->delay != nullptr && group->gradientView.data != nullptr && m_device.IsHostMemory())
-            group->beginnings.Sum(*group->delay, group->gradientView, products);
+
+bool IsOfStep(const ElementwisePass::Operand& operand, const LoopMemory& memory)
+{
+    return operand.isGradient ? memory.IsGradientOfStep(operand.node) : memory.IsValueOfStep(operand.node);
 }
 
-void LoopProducts::RestoreGradients()
+// Binds the place and returns true if it changed.
+bool BindPlace(ElementwiseLink::Place& place, const ElementwisePass::Operand& operand)
 {
-    for (const auto& group : m_merges.Groups())
-        group->beginnings.Restore();
+    const MatrixView view = operand.isGradient ? operand.node->Gradient() : operand.node->Value();
+    const size_t stride = operand.node->HasMBLayout() ? view.stride : 0;
+    const bool isOther = place.data != view.data || place.stride != stride;
+    place.data = view.data;
+    place.stride = stride;
+    return isOther;
+}
+
+// Calls visit(place, true if its previous content is used) in the order in which places are read and written.
+template <class Link, class Visit>
+void ForEachPlace(Link& link, Visit&& visit)
+{
+    for (size_t input = 0; input < ArityOf(link.op); input++)
+        visit(link.inputs[input], true);
+    visit(link.output, link.beta != 0);
+}
+
+} // namespace
+
+bool LoopChain::Add(const ElementwisePass& pass, bool overwrites, const LoopMemory& memory)
+{
+    const ComputationNode& node = *pass.output.node;
+    if (m_parts.empty())
+    {
+        m_chain.device = &node.GetDevice();
+        m_chain.type = node.GetDataType();
+        m_chain.rows = node.SampleElements();
+    }
+    else if (m_chain.rows != node.SampleElements())
+        return false;
+    m_parts.push_back({pass, overwrites ? 0.0 : 1.0});
+    ElementwiseLink& link = m_chain.links.emplace_back();
+    for (size_t input = 0; input < pass.inputCount; input++)
+        link.inputs[input].isOfStep = IsOfStep(pass.inputs[input], memory);
+    link.output.isOfStep = IsOfStep(pass.output, memory);
+    return true;
+}
+
+bool LoopChain::Computes(const ComputationNode* node) const
+{
+    return std::any_of(m_parts.begin(), m_parts.end(),
+                       [&](const Part& part) { return part.pass.output.node == node && !part.pass.output.isGradient; });
+}
+
+bool LoopChain::BindPlaces()
+{
+    bool isOther = false;
+    for (size_t i = 0; i < m_parts.size(); i++)
+    {
+        const auto& [pass, beta] = m_parts[i];
+        ElementwiseLink& link = m_chain.links[i];
+        link.op = pass.op;
+        link.alpha = pass.factor;
+        link.beta = beta;
+        for (size_t input = 0; input < pass.inputCount; input++)
+            isOther = BindPlace(link.inputs[input], pass.inputs[input]) || isOther;
+        isOther = BindPlace(link.output, pass.output) || isOther;
+    }
+    return isOther;
+}
+
+// Buffers that hold one step's columns are read only by chains, and written by chains or products. A buffer is
+// therefore a temporary of this chain if no other chain uses it and the chain writes it before reading it.
+void LoopChain::Bind(std::span<const std::unique_ptr<LoopChain>> chains)
+{
+    bool isOther = false;
+    for (const auto& chain : chains)
+        isOther = chain->BindPlaces() || isOther;
+    if (!isOther)
+        return;
+    std::unordered_map<const void*, const LoopChain*> owners; // null: no single owner
+    for (const auto& chain : chains)
+        for (const ElementwiseLink& link : chain->m_chain.links)
+            ForEachPlace(link,
+                         [&](const ElementwiseLink::Place& place, bool isRead)
+                         {
+                             const auto [owner, isFirst] = owners.try_emplace(place.data, chain.get());
+                             if (!place.isOfStep || owner->second != chain.get() || (isFirst && isRead))
+                                 owner->second = nullptr;
+                         });
+    for (const auto& chain : chains)
+    {
+        std::unordered_set<const void*> own;
+        for (const auto& [data, owner] : owners)
+            if (owner == chain.get())
+                own.insert(data);
+        chain->NumberTemporaries(own);
+        chain->m_chain.known = KnownChains::Find(chain->m_chain);
+    }
+}
+
+void LoopChain::NumberTemporaries(const std::unordered_set<const void*>& own)
+{
+    std::vector<ElementwiseLink>& links = m_chain.links;
+    std::unordered_map<const void*, size_t> lastLinks;
+    for (size_t i = 0; i < links.size(); i++)
+        ForEachPlace(links[i], [&](const ElementwiseLink::Place& place, bool) { lastLinks[place.data] = i; });
+    std::unordered_map<const void*, int> numbers; // of all memory seen so far
+    std::vector<bool> isTaken;
+    for (size_t i = 0; i < links.size(); i++)
+    {
+        ForEachPlace(links[i],
+                     [&](ElementwiseLink::Place& place, bool)
+                     {
+                         const auto [number, isFirst] = numbers.try_emplace(place.data, ElementwiseLink::c_kept);
+                         if (isFirst && own.contains(place.data))
+                         {
+                             const auto free = std::find(isTaken.begin(), isTaken.end(), false);
+                             number->second = int(free - isTaken.begin());
+                             if (free == isTaken.end())
+                                 isTaken.push_back(true);
+                             else
+                                 *free = true;
+                         }
+                         place.temporary = number->second;
+                     });
+        for (const auto& [data, number] : numbers)
+            if (number != ElementwiseLink::c_kept && lastLinks.at(data) == i)
+                isTaken[size_t(number)] = false;
+    }
 }
 
 } // namespace cntk

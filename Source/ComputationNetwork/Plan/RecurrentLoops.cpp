@@ -1,5 +1,5 @@
 // Finds the loops of a network and the faults of loops that cannot run.
-#include "ComputationNetwork/Loops/RecurrentLoops.h"
+#include "ComputationNetwork/Plan/RecurrentLoops.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"

@@ -6,8 +6,7 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluation/DistinctColumns.h"
-#include "ComputationNetwork/Evaluation/NodeBinder.h"
-#include "ComputationNetwork/Plan/EvaluationPlan.h"
+#include "ComputationNetwork/Evaluation/Steps.h"
 #include "Math/Products.h"
 
 #include <cstddef>
@@ -17,32 +16,19 @@
 namespace cntk
 {
 
-// One step of a plan (PlanStep::Kind::Lookup). The embedding node has neither value nor gradient in memory. This class
+// The embedding node has neither value nor gradient in memory. This class
 // owns the embeddings and products of the distinct words. Samples need not be one-hot: equal columns of the sparse
 // input are found by DistinctColumns.
-class LookupProducts
+class LookupStep final : public Step
 {
 public:
-    LookupProducts(const PlanStep& step, const EvaluationPlan& plan);
+    LookupStep(const PlanStep& plan, StepCalls calls);
 
-    // Call after the evaluator bound the nodes' memory.
-    void Bind();
-    size_t Bytes() const { return m_memory.Bytes(); }
-
-    void Forward();
-
-    // The backward functions are called once a minibatch in this order. At BeginBackward the gradients of products
-    // without a bias or activation are complete. Those of other products are complete when they are requested.
-    void BeginBackward();
-    // Appends the pending products that add up to the gradient of a product's weight. Each computes some columns of it.
-    void ListWeightGradient(const ComputationNode& product, std::vector<Product>& products);
-    void AddTableGradient();
-
-    bool IsLookup(const ComputationNode& node) const { return &node == m_lookup; }
-    bool IsProduct(const ComputationNode& node) const
-    {
-        return node.InputCount() == 2 && node.Input(1).get() == m_lookup;
-    }
+    void Forward() override;
+    // Propagates gradients along the chains to the products. From there on, gradients are those of the distinct words.
+    void Backward(BackwardPass& pass) override;
+    void Bind() override;
+    size_t Bytes() const override { return m_memory.Bytes(); }
 
 private:
     // A product, its sum with a bias, and a non-linearity. Only the last one has a value.
@@ -68,6 +54,10 @@ private:
         MatrixView gradient = {};          // of the embeddings
         std::vector<ColumnProducts> terms; // the gradient is their sum
     };
+    bool IsProduct(const ComputationNode& node) const
+    {
+        return node.InputCount() == 2 && node.Input(1).get() == m_lookup;
+    }
     void FindWords();
     void FindNumbers(size_t samples, DataType type);
     void ComputeChain(const Chain& chain) const;
@@ -75,6 +65,9 @@ private:
     void SumParts();
     void SumParts(const Chain& chain, const MatrixView& columns, const SparseView& numbers);
     void ComputeGradient(Part& part) const;
+    // Appends the pending products that add up to the gradient of a product's weight. Each computes some columns of it.
+    void ListWeightGradient(const ComputationNode& product, std::vector<Product>& products);
+    void AddTableGradient();
     void SumGradients(Chain& asked);
     void SumGradientsOf(Chain& chain);
     static MatrixView SumOfGradients(const Chain& chain, const Part& part);
@@ -84,7 +77,6 @@ private:
     const ComputationNode* m_lookup = nullptr;
     ComputationNode* m_table = nullptr;
     const ComputationNode* m_words = nullptr;
-    bool m_needsGradient = false; // of the table
     std::vector<Chain> m_chains;
     std::vector<Part> m_parts; // one for each word that a sample can have
     size_t m_partCount = 1;    // in this minibatch

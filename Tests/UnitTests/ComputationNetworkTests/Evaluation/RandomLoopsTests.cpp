@@ -1,5 +1,4 @@
-// Loops of random nodes: merged, chained and fused they compute what they compute node by node, and gradients agree
-// with differences.
+// Loops of random nodes: merging and fusing does not change results, and gradients agree with differences.
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
@@ -16,7 +15,7 @@ namespace
 
 constexpr size_t c_minibatches = 2; // sequences go on from the first in the second
 
-// Whole numbers alone: what distributions make of them differs from library to library.
+// Only integers, because distributions differ from library to library.
 class Draw
 {
 public:
@@ -34,13 +33,12 @@ private:
     std::mt19937 m_random;
 };
 
-// Some delays of one direction, and nodes that read them, each other, an input, nodes outside of the loop and
-// parameters; most work element by element, so that they form chains, and products, gates and changes of the number of
-// rows interrupt them.
+// Some delays of one direction, and nodes that read them, each other, an input, outside nodes and parameters. Most
+// nodes are element-wise and form chains; products, gates and changes of the number of rows interrupt the chains.
 class RandomLoop : public TestNetwork
 {
 public:
-    // smooth: without kinks, where differences say nothing.
+    // smooth: without kinks, at which differences are meaningless.
     RandomLoop(unsigned seed, bool smooth) : m_draw(seed), m_isSmooth(smooth)
     {
         m_rows = m_draw.Of(std::vector<size_t>{1, 2, 3, 5, 8, 17});
@@ -94,7 +92,7 @@ private:
                                         : Add("Minus", Name(), {Product(m_rows, input), Product(m_rows, input)}));
     }
 
-    // Of nodes that take a gradient for one piece of memory.
+    // Nodes that require contiguous gradients.
     ComputationNodePtr Rearranged(const ComputationNodePtr& node)
     {
         if (m_rows == 1 || m_draw.Chance(30))
@@ -112,7 +110,7 @@ private:
         return Add("RowStack", Name(), {rows(0, first), rows(first, m_rows - first)});
     }
 
-    // Several products of one operand, each with something from outside, as in an LSTM.
+    // Several products of one operand, each added to an outside node, as in an LSTM.
     ComputationNodePtr Gates()
     {
         const ComputationNodePtr operand = m_draw.Chance(60) ? m_draw.Of(m_delays) : Recent();
@@ -127,7 +125,7 @@ private:
         return Add("Tanh", Name(), {sum});
     }
 
-    // Mostly one of the last nodes, as in a chain.
+    // Usually one of the last nodes, as in a chain.
     const ComputationNodePtr& Recent()
     {
         const size_t reach = m_draw.Chance(70) ? std::min<size_t>(3, m_same.size()) : m_same.size();
@@ -191,7 +189,7 @@ private:
     std::vector<ComputationNodePtr> m_delays, m_outside, m_same; // nodes of m_rows rows
 };
 
-// Rows of sequences with gaps between them; some begin before the minibatch or go on behind it. Minibatch i of all.
+// Rows of sequences with gaps in between, for minibatch i. Some begin before the minibatch or continue after it.
 void SetRandomLayout(MBLayout& layout, unsigned seed, size_t minibatch, size_t leastRows = 1)
 {
     Draw draw(seed * 7 + 1);
@@ -231,7 +229,7 @@ EvaluatorOptions Options(bool merged)
     return options;
 }
 
-// Criterion and gradients of both minibatches; each is computed twice, which must change nothing.
+// Returns the criterion and gradients of both minibatches. Each is computed twice, which must not change anything.
 std::vector<double> RunLoop(RandomLoop& loop, unsigned seed, const EvaluatorOptions& options)
 {
     Evaluator evaluator(loop.network, {loop.criterion}, options);
@@ -257,7 +255,7 @@ std::vector<double> RunLoop(RandomLoop& loop, unsigned seed, const EvaluatorOpti
     return all;
 }
 
-// Momentum for all parameters: of those that the backward pass asks for behind their gradients, of the others after it.
+// Applies momentum to all parameters: during the backward pass where it requests an update, else after it.
 class TestUpdates final : public GradientUpdates
 {
 public:
@@ -309,7 +307,7 @@ private:
     size_t m_count = 0; // updates behind gradients, in all
 };
 
-// Parameters and smoothed gradients after some minibatches; counts the updates behind gradients.
+// Returns parameters and smoothed gradients after some minibatches; counts the updates during the backward pass.
 std::vector<double> TrainLoop(unsigned seed, const EvaluatorOptions& options, bool behind, size_t& count)
 {
     RandomLoop loop(seed, true);

@@ -1,6 +1,5 @@
-#include "ComputationNetwork/Loops/LoopMerges.h"
+#include "ComputationNetwork/Evaluation/LoopMerges.h"
 
-#include "ComputationNetwork/Evaluation/NodeBinder.h"
 #include "ComputationNetwork/Nodes/ElementwiseNodes.h"
 #include "Math/Operations.h"
 

@@ -4,7 +4,7 @@
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/Files/ByteStream.h"
+#include "ComputationNetwork/ModelArchive.h"
 
 #include <cmath>
 

@@ -8,7 +8,7 @@
 #include "ActionsLib/Commands/SourceCheck.h"
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
 

@@ -7,7 +7,7 @@
 #include "Common/File.h"
 #include "Common/FileClashes.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,8 +1,8 @@
 #include "ActionsLib/Commands/NetworkLog.h"
 
 #include "Common/Message.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 #include "ComputationNetwork/Loops/RecurrentLoops.h"
-#include "ComputationNetwork/NetworkReport.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include "ActionsLib/Mel/NodeCopy.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 
 #include <algorithm>
 #include <unordered_map>

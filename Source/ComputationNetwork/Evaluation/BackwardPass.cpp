@@ -3,6 +3,7 @@
 #include "ComputationNetwork/Evaluation/BackwardPass.h"
 
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/Operations.h"
 
@@ -64,13 +65,18 @@ void BackwardPass::AddToGradient(const BackwardCall& call, Add&& add)
 
 void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, Products products)
 {
-    if (call.isPassedOn || (MayUpdate(call) && call.node->BackpropUpdating(call.inputIndex, *m_updates)))
+    if (call.isPassedOn)
+        return;
+    if (auto* const updater = MayUpdate(call) ? Interface<BackpropByUpdates>(*call.node) : nullptr;
+        updater != nullptr && updater->BackpropUpdating(call.inputIndex, *m_updates))
         return;
     AddToGradient(call,
                   [&]
                   {
                       const size_t first = m_products.size();
-                      if (products == Products::AtOnce || !call.node->ListBackprop(call.inputIndex, m_products))
+                      auto* const lister =
+                          products == Products::AtOnce ? nullptr : Interface<BackpropByProducts>(*call.node);
+                      if (lister == nullptr || !lister->ListBackprop(call.inputIndex, m_products))
                           call.node->BackpropTo(call.inputIndex, range);
                       else
                           AddUpdate(call, first);

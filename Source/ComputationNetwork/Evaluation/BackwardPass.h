@@ -3,8 +3,8 @@
 // pass.
 #pragma once
 
-#include "ComputationNetwork/Evaluation/GradientUpdates.h"
 #include "ComputationNetwork/Evaluation/JoinedSteps.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
 #include "Math/Products.h"
 

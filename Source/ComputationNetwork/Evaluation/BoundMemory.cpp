@@ -2,9 +2,10 @@
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
 
 #include "Common/Error.h"
+#include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/Evaluation/MemoryShortage.h"
 #include "ComputationNetwork/Evaluation/NodeBinder.h"
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "Math/Device.h"
 #include "Math/Operations.h"
 
@@ -177,7 +178,7 @@ const std::vector<const MBLayout*>& BoundMemory::MakeLayout(ComputationNode& mak
 {
     for (LayoutSize& known : m_layouts)
         known.version = known.layout->Version();
-    maker.MakeLayout();
+    Interface<LayoutMaker>(maker)->MakeLayout();
     UpdateLayouts(network);
     m_made.clear();
     for (LayoutSize& known : m_layouts)

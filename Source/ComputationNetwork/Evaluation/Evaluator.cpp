@@ -11,6 +11,7 @@
 #include "ComputationNetwork/Evaluation/StepCounters.h"
 #include "ComputationNetwork/Evaluation/StepKey.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
 #include "Math/Operations.h"
 #include "Math/RepeatedWork.h"
@@ -146,7 +147,7 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
 
     for (const ComputationNodePtr& node : m_nodes)
     {
-        if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
+        if (auto* input = As<InputValueNode>(node.get()))
         {
             m_inputs.push_back(input);
             if (IsReadAsSparse(*input))
@@ -270,7 +271,7 @@ void Evaluator::Impl::Forward()
     for (ComputationNode* node : m_program->forwardNodes)
         if (node->Type().traits.makesLayout)
         {
-            node->ReserveLayout();
+            Interface<LayoutMaker>(*node)->ReserveLayout();
             m_layoutsToMake.push_back(node->GetMBLayout().get());
         }
     m_bound->UpdateLayouts(m_network);

@@ -1,6 +1,6 @@
 #include "ComputationNetwork/Evaluation/ForwardPass.h"
 
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/Operations.h"
@@ -20,7 +20,7 @@ void RunFused(std::span<ComputationNode* const> nodes, ElementwiseOp activation)
     const ComputationNode& sum = *nodes[1];
     const ComputationNode& bias = OtherInput(sum, product);
     const MatrixView result = nodes.back()->Value();
-    if (const auto* convolution = dynamic_cast<const ConvolutionNode*>(&product))
+    if (const auto* convolution = As<ConvolutionNode>(&product))
     {
         const MatrixView value = bias.Value();
         return convolution->ComputeWithEnding(Reshaped(value, value.Elements(), 1), activation, result);

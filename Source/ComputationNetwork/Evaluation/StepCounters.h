@@ -1,9 +1,9 @@
-// Counters that ForwardProp advances (ComputationNode::StepCounter): draws of masks, minibatches of statistics. A
+// Counters that ForwardProp advances (StepState::StepCounter): draws of masks, minibatches of statistics. A
 // device that repeats captured work calls no ForwardProp, so the host still runs the steps that count. Work that
 // stopped midway runs again with its initial counters.
 #pragma once
 
-#include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Plan/EvaluationProgram.h"
 
 #include <cstddef>
@@ -22,11 +22,14 @@ public:
         {
             m_stepCounts.push_back(false);
             for (size_t k = step.nodes.begin; k < step.nodes.end; k++)
-                if (uint64_t* const counter = program.forwardNodes[k]->StepCounter())
+            {
+                auto* const state = Interface<StepState>(*program.forwardNodes[k]);
+                if (uint64_t* const counter = state == nullptr ? nullptr : state->StepCounter())
                 {
                     m_counters.push_back(counter);
                     m_stepCounts.back() = true;
                 }
+            }
         }
         m_saved.resize(m_counters.size());
     }

@@ -29,4 +29,7 @@ std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const 
 // Replaces the values of parameters and precomputed nodes by those of the nodes of the same names in the file.
 void ReloadParameters(ComputationNetwork& network, const std::string& path);
 
+// Always fails (Model). content: the file's bytes, which do not begin like a model.
+[[noreturn]] void FailNotAModel(std::string_view content, const std::string& path);
+
 } // namespace cntk

@@ -242,7 +242,7 @@ void LoopProducts::FindFirstContributions(std::span<ComputationNode* const> zero
         if (!m_merges.IsLaterTwin(node) && !m_memory.IsShared(node))
             open.insert(node);
     for (const BackwardAction& action : m_backward) // a delay adds to another time step
-        if (dynamic_cast<const DelayNode*>(action.node) != nullptr)
+        if (As<DelayNode>(action.node) != nullptr)
             open.erase(m_merges.FirstTwin(action.node->Input(action.input).get()));
     for (const BackwardAction& action : m_backward)
     {

@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -78,7 +78,7 @@ void BatchNormalizationNode::InferShape(ShapeInference& inference)
         if (!inference.IsFinalPass())
             continue;
         const ComputationNode& vector = *Input(input);
-        auto* parameter = dynamic_cast<LearnableParameterNode*>(Input(input).get());
+        auto* parameter = As<LearnableParameterNode>(Input(input).get());
         if (vector.HasMBLayout() || vector.SampleElements() != statistics)
             Fail(ErrorKind::Model, "BatchNormalization of ", DescribeShape(data), " takes a ", Type().inputNames[input],
                  " of ", statistics, " values, one for each ", m_isSpatial ? "channel" : "element", ", but ",
@@ -102,7 +102,7 @@ void BatchNormalizationNode::VarianceToDeviation()
 {
     if (!m_holdsVariance)
         return;
-    Matrix& values = dynamic_cast<LearnableParameterNode&>(*Input(c_runInvStdDev)).Values();
+    Matrix& values = As<LearnableParameterNode>(Input(c_runInvStdDev).get())->Values();
     std::vector<double> host = values.ToHost();
     for (double& value : host)
         value = 1 / std::sqrt(value + m_epsilon);

@@ -2,11 +2,11 @@
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/ImageGeometry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
-#include "ComputationNetwork/Nodes/WindowFields.h"
 #include "Math/ImageOperations.h"
 
 #include <algorithm>
@@ -264,7 +264,10 @@ void RegisterConvolutionNodes(NodeRegistry& registry)
                 "bias: add one with Plus.",
          .inputs = {2, 2},
          .inputNames = {"w", "image"},
-         .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true},
+         .traits = {.backpropReadsInputs = true,
+                    .backpropReadsOutput = false,
+                    .backpropOverwrites = true,
+                    .kind = NodeKind::Convolution},
          .parameters =
              {Positional("kernelShape", ParameterKind::Shape,
                          "with seven arguments kernelWidth; with three the dimensions of the kernel, {5, 5, 3}",

@@ -2,7 +2,7 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/SparseSupport.h"
+#include "ComputationNetwork/NodeRegistry.h"
 #include "Math/ElementwiseFunctions.h"
 
 #include <numeric>

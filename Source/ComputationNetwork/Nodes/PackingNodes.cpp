@@ -1,8 +1,9 @@
 // Nodes that select frames: Where, PackedIndex, GatherPacked and ScatterPacked.
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ void RequireNumberPerFrame(const ComputationNode& node, size_t input, const Shap
 
 // Returns the positions, within their sequence, of the frames whose value is not 0. The selected frames form sequences
 // of their own.
-class WhereNode final : public ComputationNode
+class WhereNode final : public ComputationNode, public LayoutMaker
 {
 public:
     void InferShape(ShapeInference& inference) override

@@ -1,12 +1,11 @@
 // MaxPooling, AveragePooling and Pooling.
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
-#include "ComputationNetwork/Nodes/WindowFields.h"
 #include "Math/ImageOperations.h"
 
 namespace cntk

@@ -2,7 +2,7 @@
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
@@ -393,8 +393,11 @@ NodeType DelayType(const char* name, std::vector<std::string> aliases, int direc
     type.doc = doc;
     type.inputs = {1, 1};
     type.inputNames = {"x"};
-    type.traits = {
-        .backpropReadsInputs = false, .backpropReadsOutput = false, .isDelay = true, .delayDirection = direction};
+    type.traits = {.backpropReadsInputs = false,
+                   .backpropReadsOutput = false,
+                   .isDelay = true,
+                   .delayDirection = direction,
+                   .kind = NodeKind::Delay};
     const auto parameter =
         [](const char* parameterName, ParameterKind kind, const char* defaultText, bool positional, const char* text)
     {

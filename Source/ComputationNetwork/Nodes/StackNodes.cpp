@@ -1,10 +1,10 @@
 // Nodes that stack samples: RowStack, RowRepeat.
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
-#include "ComputationNetwork/Nodes/NodeAxis.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
+#include "ComputationNetwork/Nodes/ShapeNodes.cpp"
 
 #include <algorithm>
 

@@ -2,9 +2,10 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ bool IsNumberFormat(const std::string& text)
            std::count(text.begin(), text.end(), '.') <= 1;
 }
 
-class TraceNode final : public ComputationNode
+class TraceNode final : public ComputationNode, public StepState
 {
 public:
     void InferShape(ShapeInference& inference) override

@@ -2,7 +2,7 @@
 // the dense one does, all else is refused when the network is validated, with the node, the input and what to do
 // instead.
 #include "Common/Error.h"
-#include "ComputationNetwork/SparseSupport.h"
+#include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetworkTests/RegistryTest.h"
 #include "ReferenceBackend/ReferenceDevice.h"
 

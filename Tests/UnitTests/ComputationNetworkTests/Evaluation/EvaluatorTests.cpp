@@ -1,7 +1,7 @@
 // Values and gradients: plain networks, recurrent loops with gaps, sharing and fusion that change nothing, and a steady
 // state that allocates nothing.
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "Math/Operations.h"
 

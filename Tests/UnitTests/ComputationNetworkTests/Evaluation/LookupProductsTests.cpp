@@ -1,5 +1,5 @@
 // Products of embedded words, computed for the words that differ, are what each node alone would compute.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "Math/Cpu/CpuDevice.h"

@@ -1,9 +1,9 @@
 // Checkpoints: round trips, the original's files, the older form, refusals on their full text.
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
-#include "ComputationNetwork/Files/ByteStream.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Files/ModelFile.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Device.h"
 

@@ -3,7 +3,6 @@
 #include "Common/File.h"
 #include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/Files/ForeignFiles.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"

@@ -1,5 +1,5 @@
 // Loops whose delays and products are merged compute what they compute node by node.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Loops/LoopProducts.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "Math/Cpu/CpuDevice.h"

@@ -1,6 +1,6 @@
 // Loops of random nodes: merged, chained and fused they compute what they compute node by node, and gradients agree
 // with differences.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>

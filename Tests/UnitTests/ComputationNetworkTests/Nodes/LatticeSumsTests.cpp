@@ -1,5 +1,5 @@
 // Sums over lattices against all paths, one by one.
-#include "ComputationNetwork/Nodes/LatticeSums.h"
+#include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 #include "RandomLattice.h"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,8 @@
 // Leaves: initial values (the original's), text files, parameters, the reader's data, the model file's fields.
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/Nodes/ParameterFile.h"
 #include "ComputationNetworkTests/Files/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 

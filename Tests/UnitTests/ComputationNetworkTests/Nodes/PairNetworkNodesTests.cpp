@@ -1,6 +1,6 @@
 // Two networks paired: gradients through both, sequences of different lengths, model files, errors.
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // PastValue and FutureValue: sequences beside and behind each other, gaps, time steps, truncated sequences, loops in
 // both directions.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetworkTests/Files/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"

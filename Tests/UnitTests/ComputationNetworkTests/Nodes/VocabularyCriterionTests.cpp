@@ -1,8 +1,8 @@
 // Word classes and noise contrastive estimation: values computed by hand, extremes, touched columns, errors.
 #include "Common/Error.h"
+#include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/Evaluation/GradientUpdates.h"
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>

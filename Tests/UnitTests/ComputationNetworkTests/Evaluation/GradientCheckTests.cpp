@@ -1,6 +1,6 @@
 // The gradient check accepts what is right, names what is wrong, and leaves the network as it was.
 #include "Common/Error.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <gmock/gmock.h>

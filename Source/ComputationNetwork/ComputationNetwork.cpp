@@ -1,4 +1,5 @@
-// The graph and its editing. Every change of structure passes through here and increases the structure version.
+// The graph and its editing, and derived layouts. Every change of structure passes through here and increases the
+// structure version.
 #include "ComputationNetwork/ComputationNetwork.h"
 
 #include "Common/Counted.h"

@@ -35,7 +35,7 @@ public:
     }
     // Passes repeat until nothing changes. Only the final pass may report errors.
     bool IsFinalPass() const { return m_isFinalPass; }
-    // Returns the network's layout with multiply / divide times as many steps as the source (DerivedLayouts.h).
+    // Returns the network's layout with multiply / divide times as many steps as the source (DerivedLayouts in ComputationNetwork.h).
     MBLayoutPtr DerivedLayout(const MBLayoutPtr& source, size_t multiply, size_t divide);
 
 private:

@@ -1,5 +1,6 @@
-// All node types by name and alias, case-insensitive. Registered explicitly, family by family (no static initialisers).
-// A program or a test may add its own types (Documentation/AddingANode.md).
+// All node types by name and alias, case-insensitive, and the inputs of a type that may be sparse. Types are registered
+// explicitly, family by family (no static initialisers). A program or a test may add its own types
+// (Documentation/AddingANode.md).
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"

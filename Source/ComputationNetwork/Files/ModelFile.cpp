@@ -1,4 +1,5 @@
-// Model files: the marks, groups and relations around the fields that nodes read and write themselves.
+// Model files: the marks, groups and relations around the fields that nodes read and write themselves; and messages for
+// files of other kinds.
 #include "ComputationNetwork/Files/ModelFile.h"
 
 #include "Common/Error.h"

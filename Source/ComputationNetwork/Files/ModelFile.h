@@ -1,4 +1,5 @@
-// Model files: reads versions 1 to 14 and both version-2 dialects, writes version 8.
+// Model files: reads versions 1 to 14 and both version-2 dialects, writes version 8. A file of another kind is an error
+// that names the kind and the file to give instead.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"

@@ -1,5 +1,5 @@
-// Products of columns and sums along dimensions:
-// KhatriRaoProduct, CosDistance, SumColumnElements, ReduceElements.
+// Products of columns, sums along dimensions and lookups: KhatriRaoProduct, CosDistance, SumColumnElements,
+// ReduceElements, CosDistanceWithNegativeSamples, LookupTable.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"

@@ -1,4 +1,4 @@
-// SquareError, ErrorPrediction, SumElements.
+// Criteria: SquareError, ErrorPrediction, SumElements, CrossEntropyWithSoftmax, CrossEntropy, Logistic.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"

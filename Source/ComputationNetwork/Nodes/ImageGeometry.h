@@ -1,5 +1,5 @@
-// Translates the parameters of a convolution or pooling into windows: memory layouts, output sizes and placement of
-// windows are the same as in CNTK v1.1.
+// Translates the parameters of a convolution or pooling into windows, and reads and writes them in model files. Memory
+// layouts, output sizes and placement of windows are the same as in CNTK v1.1.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"

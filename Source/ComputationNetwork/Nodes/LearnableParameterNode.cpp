@@ -1,4 +1,4 @@
-// LearnableParameter: shape, initial values, and the model file's fields in all versions.
+// LearnableParameter: shape, initial values (also from text files), and the model file's fields in all versions.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/File.h"

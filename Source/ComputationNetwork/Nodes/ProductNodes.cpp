@@ -1,4 +1,4 @@
-// Matrix products: Times, TransposeTimes, DiagTimes.
+// Matrix products: Times, TransposeTimes, DiagTimes, StrideTimes.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/ModelArchive.h"

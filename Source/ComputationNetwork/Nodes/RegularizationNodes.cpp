@@ -1,4 +1,4 @@
-// Norms of a whole matrix as criteria: MatrixL1Reg, MatrixL2Reg.
+// Regularization: norms of a whole matrix as criteria (MatrixL1Reg, MatrixL2Reg), and Dropout.
 #include "Common/Error.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/DropoutNode.h"

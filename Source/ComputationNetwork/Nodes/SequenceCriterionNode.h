@@ -1,5 +1,5 @@
-// SequenceWithSoftmax: the criterion of sequence training over lattices (nodes sheet 15). Besides its inputs it takes
-// the lattices of a minibatch's sequences, and the settings from SGD.
+// SequenceWithSoftmax, the criterion of sequence training over lattices (nodes sheet 15), and the sums over a lattice.
+// The node also takes the lattices of a minibatch's sequences and settings from SGD.
 #pragma once
 
 #include "Common/Lattice.h"

@@ -1,4 +1,5 @@
-// Nodes that select or permute the dimensions of a sample: Slice, TransposeDimensions, Diagonal.
+// Nodes that select, permute or reinterpret the dimensions of a sample: Slice, TransposeDimensions, Diagonal, Reshape,
+// LegacyReshape; and ReconcileDynamicAxis, which changes the layout.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"

@@ -1,4 +1,5 @@
-// NCEBasedCrossEntropyWithSoftmax: noise contrastive estimation, and its two evaluation modes.
+// Criteria over large vocabularies: NCEBasedCrossEntropyWithSoftmax (noise contrastive estimation and its two
+// evaluation modes) and ClassBasedCrossEntropyWithSoftmax.
 #include "Common/Counted.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
@@ -19,8 +20,8 @@
 namespace cntk
 {
 
-// A host copy of device values; keeps its memory from minibatch to minibatch.
-class HostNumbers
+// Copy of device values in host memory. The memory is reused by later minibatches.
+class HostCopy
 {
 public:
     void Read(const MatrixView& view)
@@ -76,7 +77,7 @@ protected:
 
     // Returns the whole number from 0 to limit in the label of a sample. what: "word". limited: the input that sets the
     // limit.
-    int32_t NumberAt(const HostNumbers& labels, size_t row, size_t sample, size_t limit, const char* what,
+    int32_t NumberAt(const HostCopy& labels, size_t row, size_t sample, size_t limit, const char* what,
                      size_t limited = 2) const
     {
         const double number = labels.At(row, sample);
@@ -362,9 +363,9 @@ private:
     }
 
     NceMode m_mode = NceMode::None;
-    HostNumbers m_labels;
-    HostNumbers m_bias;
-    HostNumbers m_numbers;
+    HostCopy m_labels;
+    HostCopy m_bias;
+    HostCopy m_numbers;
     Matrix m_scores;
     SparseMatrix m_pattern; // words x samples: the errors of the scores; in evaluation the labels of the softmax
     std::span<const uint8_t> m_mask;
@@ -548,7 +549,7 @@ private:
         m_mask[sample] = 1;
     }
 
-    HostNumbers m_labels;
+    HostCopy m_labels;
     SliceOperands m_operands;
     // The classes as labels of the softmax of q.
     SparseMatrix m_classes;

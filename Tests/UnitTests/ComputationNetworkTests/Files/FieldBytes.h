@@ -42,7 +42,7 @@ public:
             Add(value);
         return *this;
     }
-    // Of doubles: 0, 1, 2, ...
+    // Appends a matrix of doubles with the values 0, 1, 2, ...
     FieldBytes& DenseMatrix(uint64_t rows, uint64_t columns)
     {
         Add('d').Text("BMAT").Add(uint64_t(8)).Text("unnamed").Add(int32_t(0)).Add(rows).Add(columns);

@@ -101,7 +101,8 @@ TEST(ClassBasedCrossEntropyTest, TouchesTheWordsOfTheMinibatchOnly)
     }
 }
 
-// Of a word in two classes the gradient is a sum, which no update can be made of class by class: it is left in memory.
+// The gradient of a word in two classes is a sum over the classes. It cannot update the word class by class, so it stays
+// in memory.
 TEST(ClassBasedCrossEntropyTest, AreUpdatedBehindWhereNoWordIsInTwoClasses)
 {
     struct Updates final : GradientUpdates

@@ -313,7 +313,8 @@ void RegisterSums(NodeRegistry& registry)
          .inputNames = {"x"},
          .traits = sums,
          .parameters = {Option("axis", ParameterKind::Integer, "0", "the dimension, counted from 1; 0 = all"),
-                        Option("reductionOp", ParameterKind::Text, "Plus", "what combines the elements: Plus")},
+                        Option("reductionOp", ParameterKind::Text, "Plus",
+                               "operation that combines the elements: Plus")},
          .samples = {Case({Data({4})}), Case({Data({2, 3})}, {{"axis", "1"}}), Case({Data({2, 3})}, {{"axis", "2"}}),
                      Case({Parameter({2, 3, 2})}, {{"axis", "2"}}), Case({Parameter({3, 2})})},
          .bookSection = "",
@@ -640,9 +641,8 @@ void RegisterLookupNodes(NodeRegistry& registry)
     registry.Add<LookupTableNode>(
         {.name = "LookupTable",
          .aliases = {},
-         .doc =
-             "The columns of the table E that the words of a sample name: v = E x for each one-hot x of as many rows "
-             "as E has columns, several words below one another. x may be sparse.",
+         .doc = "Looks up the words of a sample in the columns of the table E: v = E x for each one-hot x with as many "
+                "rows as E has columns. A sample may stack several words. x may be sparse.",
          .inputs = {2, 2},
          .inputNames = {"E", "x"},
          .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true},

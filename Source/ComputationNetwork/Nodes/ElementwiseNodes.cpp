@@ -115,15 +115,15 @@ const std::vector<ElementwiseRow>& Rows()
          Op::Sum,
          {{Op::Copy, Operand::None}, {Op::Copy, Operand::None}},
          "4.1.4.18",
-         "v = a + b; dimensions of size 1, and parameters over all samples, are repeated. Columns of a matrix are "
-         "repeated one by one beside a matrix that has a multiple of them."},
+         "v = a + b; dimensions of size 1, and parameters over all samples, are repeated. If one matrix has a multiple "
+         "of the columns of the other, each column of the narrower one is repeated."},
         {"Minus",
          {},
          Op::Difference,
          {{Op::Copy, Operand::None}, {Op::Copy, Operand::None, -1}},
          "4.1.4.18",
-         "v = a - b; dimensions of size 1, and parameters over all samples, are repeated. Columns of a matrix are "
-         "repeated one by one beside a matrix that has a multiple of them."},
+         "v = a - b; dimensions of size 1, and parameters over all samples, are repeated. If one matrix has a multiple "
+         "of the columns of the other, each column of the narrower one is repeated."},
         {"ElementTimes",
          {"Scale", "RowElementTimes", "ColumnElementTimes"},
          Op::Product,

@@ -277,7 +277,7 @@ void RegisterInputNodes(NodeRegistry& registry)
 {
     using Samples::Option;
     const std::vector<NodeParameterInfo> inputParameters = {
-        Dimension("rows", "", "numbers in one sample"),
+        Dimension("rows", "", "number of values in one sample"),
         Dimension("cols", "1", "the book's initial number of columns; without effect, the data decide"),
         Option("dims", ParameterKind::Shape, "", "dimensions of a tensor sample, {3, 4, 5}; instead of rows"),
         Option("dynamicAxis", ParameterKind::Text, "", "name of the axis whose minibatch layout the input shares")};
@@ -318,7 +318,7 @@ void RegisterInputNodes(NodeRegistry& registry)
          .inputs = {0, 0},
          .inputNames = {},
          .traits = c_leafTraits,
-         .parameters = {Option("property", ParameterKind::Text, "isTraining", "isTraining, the only one there is")},
+         .parameters = {Option("property", ParameterKind::Text, "isTraining", "isTraining, the only property")},
          .samples = {},
          .bookSection = "",
          .create = {}});

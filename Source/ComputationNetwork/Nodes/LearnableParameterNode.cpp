@@ -361,7 +361,8 @@ void RegisterParameterNodes(NodeRegistry& registry)
               Option("initFromFilePath", ParameterKind::Text, "",
                      "text file for init=fromFile, one matrix row a line; without it "
                      "the values are 0 until another step sets them"),
-              Option("initOnCPUOnly", ParameterKind::Boolean, "false", "accepted; random values are always the CPU's"),
+              Option("initOnCPUOnly", ParameterKind::Boolean, "false",
+                     "accepted without effect: the CPU always generates the random values"),
               Option("randomSeed", ParameterKind::Integer, "-1",
                      "seed of the random initial values; -1 takes the network's counter")},
          .samples = {},

@@ -413,8 +413,9 @@ using namespace Samples;
 void RegisterProductNodes(NodeRegistry& registry)
 {
     const NodeTraits product = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true};
-    const NodeParameterInfo outputRank = Option("outputRank", ParameterKind::Integer, "1",
-                                                "how many of the left operand's dimensions are the product's");
+    const NodeParameterInfo outputRank =
+        Option("outputRank", ParameterKind::Integer, "1",
+               "number of leading dimensions of the left operand that become dimensions of the product");
     registry.Add({.name = "Times",
                   .aliases = {},
                   .doc =

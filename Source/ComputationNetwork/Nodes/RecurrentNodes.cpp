@@ -413,7 +413,7 @@ NodeType DelayType(const char* name, std::vector<std::string> aliases, int direc
         parameter("rows", ParameterKind::Integer, "0", true,
                   "elements of a sample, used until the input's size is known; 0: inferred"),
         parameter("cols", ParameterKind::Integer, "0", true, "without effect"),
-        parameter("timeStep", ParameterKind::Integer, "1", false, "how many steps the value is from"),
+        parameter("timeStep", ParameterKind::Integer, "1", false, "distance in steps between the value and its source"),
         parameter("defaultHiddenActivity", ParameterKind::Real, "0.1", false, "the value outside the sequence"),
     };
     type.parameters[2].aliases = {"delayTime"};
@@ -448,7 +448,7 @@ void RegisterRecurrentNodes(NodeRegistry& registry)
                            "v(t) = x(t - timeStep), or defaultHiddenActivity before the start of the sequence. Makes "
                            "loops that run forward in time."));
     registry.Add(DelayType("FutureValue", {}, -1,
-                           "v(t) = x(t + timeStep), or defaultHiddenActivity behind the end of the sequence. Makes "
+                           "v(t) = x(t + timeStep), or defaultHiddenActivity after the end of the sequence. Makes "
                            "loops that run backward in time."));
 }
 

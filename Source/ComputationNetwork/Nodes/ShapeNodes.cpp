@@ -16,30 +16,6 @@
 namespace cntk
 {
 
-// Returns the number of elements of the axes before `axis` (counted from 0): the distance of its neighbours in memory.
-inline size_t ElementsBelow(const TensorShape& shape, size_t axis)
-{
-    size_t elements = 1;
-    for (size_t below = 0; below < axis; below++)
-        elements *= shape[below];
-    return elements;
-}
-
-// Reads an axis parameter as users and files count it, from 1.
-inline int32_t AxisParameter(const NodeParameters& parameters, const char* name, int32_t defaultAxis)
-{
-    const long long axis = parameters.Integer(name, defaultAxis);
-    if (axis < 1 || size_t(axis) > TensorShape::c_maxRank)
-        Fail(ErrorKind::Config, "parameter '", name, "' is ", axis, "; expected 1 to ", TensorShape::c_maxRank);
-    return int32_t(axis);
-}
-
-inline void CheckLoadedAxis(const ModelArchive& archive, int32_t axis)
-{
-    if (archive.IsLoading() && (axis < 1 || size_t(axis) > TensorShape::c_maxRank))
-        Fail(ErrorKind::Model, "the file names axis ", axis, "; expected 1 to ", TensorShape::c_maxRank);
-}
-
 namespace
 {
 
@@ -264,7 +240,7 @@ void RegisterShapeNodes(NodeRegistry& registry)
          .traits = c_readsGradientsOnly,
          .parameters = {Positional("startRow", ParameterKind::Integer, "the first row, counted from 0"),
                         Positional("numRows", ParameterKind::Integer, "how many rows"),
-                        Option("axis", ParameterKind::Integer, "1", "the dimension that is sliced, counted from 1")},
+                        Option("axis", ParameterKind::Integer, "1", "the sliced dimension, counted from 1")},
          .samples = {Case({Data({5})}, {{"startRow", "1"}, {"numRows", "3"}}),
                      Case({Parameter({5, 3})}, {{"startRow", "0"}, {"numRows", "2"}}),
                      Case({Data({4})}, {{"startRow", "0"}, {"numRows", "4"}}),
@@ -612,8 +588,8 @@ void RegisterReshapeNodes(NodeRegistry& registry)
         {.name = "Reshape",
          .aliases = {},
          .doc =
-             "v = the elements of x, in the order of memory (the first dimension runs fastest), as a tensor in which "
-             "dims stand in place of the dimensions beginAxis to endAxis-1 of each sample. Samples stay samples.",
+             "v = the elements of x in memory order (the first dimension runs fastest). dims replaces the dimensions "
+             "beginAxis to endAxis-1 of each sample.",
          .inputs = {1, 1},
          .inputNames = {"x"},
          .traits = traits,
@@ -622,7 +598,7 @@ void RegisterReshapeNodes(NodeRegistry& registry)
                         Option("beginAxis", ParameterKind::Integer, "0",
                                "the first dimension replaced, counted from 1; 0: the first"),
                         Option("endAxis", ParameterKind::Integer, "0",
-                               "the one behind the last replaced; 0: all up to the last are")},
+                               "the dimension after the last one replaced; 0: replaces all up to the last")},
          .samples = {Case({Data({6})}, {{"dims", "2:3"}}), Case({Data({2, 6})}, {{"dims", "4:0"}}),
                      Case({Data({2, 6, 2})}, {{"dims", "3:2"}, {"beginAxis", "2"}, {"endAxis", "3"}}),
                      Case({Parameter({4, 3})}, {{"dims", "2:6"}})},
@@ -631,23 +607,21 @@ void RegisterReshapeNodes(NodeRegistry& registry)
     registry.Add<LegacyReshapeNode>(
         {.name = "LegacyReshape",
          .aliases = {},
-         .doc =
-             "v = the elements of x, in the order of memory (column after column), in columns of numRows. A parameter "
-             "of "
-             "R x C becomes one of numRows x R*C/numRows. Of data with R rows, numRows = R keeps the samples, which "
-             "may "
-             "get the dimensions of an image; numRows = K*R makes one sample of each K successive ones of a sequence, "
-             "one below the other; numRows = R/K makes K of each.",
+         .doc = "v = the elements of x in memory order (column after column), in columns of numRows elements. A "
+                "parameter of R x C becomes one of numRows x R*C/numRows. For data with R rows, numRows = R keeps the "
+                "samples, which may get the dimensions of an image. numRows = K*R stacks K successive samples of a "
+                "sequence into one. numRows = R/K splits each sample into K samples.",
          .inputs = {1, 1},
          .inputNames = {"x"},
          .traits = traits,
-         .parameters = {Positional("numRows", ParameterKind::Integer, "rows of the result"),
-                        Option("imageWidth", ParameterKind::Integer, "0",
-                               "each column is an image of this width; of width, height and channels "
-                               "one may be left out, and all three"),
-                        Option("imageHeight", ParameterKind::Integer, "0", "and this height"),
-                        Option("imageChannels", ParameterKind::Integer, "0", "and so many channels"),
-                        Option("imageLayout", ParameterKind::Text, "HWC", "HWC (channels first in memory) or CHW")},
+         .parameters =
+             {Positional("numRows", ParameterKind::Integer, "rows of the result"),
+              Option(
+                  "imageWidth", ParameterKind::Integer, "0",
+                  "width of the image in each column; one of width, height and channels, or all three, may be omitted"),
+              Option("imageHeight", ParameterKind::Integer, "0", "height of the image"),
+              Option("imageChannels", ParameterKind::Integer, "0", "number of channels of the image"),
+              Option("imageLayout", ParameterKind::Text, "HWC", "HWC (channels first in memory) or CHW")},
          .samples = {Case({Data({4})}, {{"numRows", "4"}}), Case({Data({6})}, {{"numRows", "2"}}),
                      Case({Parameter({4, 3})}, {{"numRows", "6"}}),
                      Case({Data({8})}, {{"numRows", "8"}, {"imageWidth", "2"}, {"imageHeight", "2"}}),

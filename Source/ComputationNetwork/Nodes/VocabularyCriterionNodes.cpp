@@ -384,16 +384,14 @@ void RegisterNceNodes(NodeRegistry& registry)
     NodeType nce = VocabularyCriterionType("NCEBasedCrossEntropyWithSoftmax",
                                            {"NoiseContrastiveEstimation", "NoiseContrastiveEstimationNode"});
     nce.inputNames = {"labels", "x", "W", "b"};
-    nce.doc =
-        "noise contrastive estimation. Training labels have K+1 pairs a sample: the word and the log of its noise "
-        "probability, then K noise words with the logarithm negated. s = W(:, word)' x + b, q = ln K + log "
-        "probability, z = ln(exp(s) + exp(q)); v = -sum (s - z of the true word + q - z of each noise word). With "
-        "labels of one number, the word, v = -sum log softmax(W' x + b)[word], or -sum s of words given as negative "
-        "numbers.";
+    nce.doc = "Noise contrastive estimation. Training labels have K+1 pairs a sample: the word and the log of its "
+              "noise probability, then K noise words with the logarithm negated. s = W(:, word)' x + b, q = ln K + log "
+              "probability, z = ln(exp(s) + exp(q)); v = -sum (s - z of the true word + q - z of each noise word). "
+              "With labels of one value, the word, v = -sum log softmax(W' x + b)[word], or -sum s of words given as "
+              "negative values.";
     nce.parameters = {
         Option("mode", ParameterKind::Text, "None",
-               "how it evaluates: Softmax, Unnormalized, or None, which is to train, or to evaluate as the "
-               "labels say")};
+               "evaluation: Softmax, Unnormalized, or None (trains, or evaluates as the labels require)")};
     GradientSample noise;
     // True word and two noise words. Noise words may repeat, and may equal the true word.
     noise.inputs = {WordLabels(6, {1, -2, 0, 1, 3, 2, 4, -1, 4, 1, 2, 3, 0, -2, 3, 2, 3, 2, 2, -1, 0, 1, 1, 2,
@@ -570,7 +568,7 @@ void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry)
     classes.traits.replacesTouchedColumns = true;
     classes.traits.readsWordClasses = true;
     classes.doc = "v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(classScores)[c]) over all samples; labels "
-                  "have 4 numbers each: word y, its class c, the first word l of the class and the first word r of the "
+                  "have 4 values each: word y, its class c, the first word l of the class and the first word r of the "
                   "next. Only the words of a sample's class are computed.";
     classes.bookSection = "4.1.4.24";
     // Three classes, of words 0-2, 3 and 4-6; the fourth sample has no word.

@@ -2,11 +2,13 @@
 // outputs). Holds structure only; EvaluationPlan, MemoryPlan and Evaluator evaluate it.
 #pragma once
 
+#include "Common/MBLayout.h"
 #include "ComputationNetwork/ComputationNode.h"
-#include "ComputationNetwork/DerivedLayouts.h"
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +18,32 @@
 
 namespace cntk
 {
+
+class DerivedLayouts
+{
+public:
+    // Returns a layout with multiply / divide times as many steps as the source, which may be derived itself. Reversing
+    // a change returns the original layout.
+    MBLayoutPtr Get(const MBLayoutPtr& source, size_t multiply, size_t divide);
+    // Updates a derived layout if its source has changed. Call once a minibatch for each layout in use. Fails (Data) if
+    // the frames of a sequence cannot be divided into groups of the requested size.
+    void Update(const MBLayout& layout);
+    // Deletes layouts without users.
+    void RemoveUnused();
+
+private:
+    struct Entry
+    {
+        MBLayoutPtr source;
+        size_t multiply = 1;
+        size_t divide = 1;
+        MBLayoutPtr layout;
+        uint64_t sourceVersion = UINT64_MAX;
+        uint64_t sourcePass = 0;
+        uint64_t sourceMinibatch = 0;
+    };
+    std::vector<Entry> m_entries;
+};
 
 class Error;
 
@@ -151,5 +179,9 @@ private:
     size_t m_autoNames = 0;
     const void* m_boundBy = nullptr;
 };
+
+// Returns true for "unnamed3" or "L1.unnamed3" of an NDL network and "AutoName7" of others. In two networks such a name
+// need not mean the same node.
+bool IsGeneratedName(std::string_view name);
 
 } // namespace cntk

@@ -2,7 +2,6 @@
 #include "ComputationNetwork/ComputationNode.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
 
 namespace cntk
 {
@@ -98,29 +97,6 @@ MBLayoutPtr ComputationNode::CommonLayoutOfInputs(ShapeInference& inference) con
                  "ReconcileMBLayout gives one of them the other's layout where their sequences have the same lengths");
     }
     return first == nullptr ? nullptr : first->m_layout;
-}
-
-void ComputationNode::InferInputShape(size_t input, const TensorShape& shape)
-{
-    auto* parameter = dynamic_cast<LearnableParameterNode*>(m_inputs[input].get());
-    if (parameter == nullptr)
-        return;
-    const TensorShape& known = parameter->SampleLayout();
-    if (!known.HasUnknown())
-        return;
-    // Dimensions that the user gave are kept. If they contradict the inferred ones, the node's own check fails.
-    TensorShape inferred = known;
-    bool allUnknown = true;
-    for (size_t axis = 0; axis < known.Rank(); axis++)
-        allUnknown = allUnknown && known[axis] == 0;
-    if (allUnknown && known.Rank() < shape.Rank())
-        inferred = shape;
-    else
-        for (size_t axis = 0; axis < known.Rank(); axis++)
-            if (known[axis] == 0)
-                inferred.SetDim(axis, shape[axis]);
-    if (!(inferred == known))
-        parameter->SetParameterShape(inferred);
 }
 
 } // namespace cntk

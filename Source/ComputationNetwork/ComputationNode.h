@@ -3,6 +3,7 @@
 // memory.
 #pragma once
 
+#include "Common/Error.h"
 #include "Common/MBLayout.h"
 #include "ComputationNetwork/NodeType.h"
 #include "Math/Matrix.h"
@@ -12,13 +13,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cntk
 {
-
-class GradientUpdates; // ComputationNetwork/GradientUpdates.h
-struct Product;        // Math/Products.h
 
 class ComputationNetwork;
 class ComputationNode;
@@ -36,7 +35,8 @@ public:
     }
     // Passes repeat until nothing changes. Only the final pass may report errors.
     bool IsFinalPass() const { return m_isFinalPass; }
-    // Returns the network's layout with multiply / divide times as many steps as the source (DerivedLayouts.h).
+    // Returns the network's layout with multiply / divide times as many steps as the source (DerivedLayouts in
+    // ComputationNetwork.h).
     MBLayoutPtr DerivedLayout(const MBLayoutPtr& source, size_t multiply, size_t divide);
 
 private:
@@ -107,30 +107,11 @@ public:
     virtual void ForwardProp(const FrameRange& range) = 0;
     // Adds to InputGradient(input, range). Called only for inputs that need a gradient.
     virtual void BackpropTo(size_t input, const FrameRange& range);
-    // If BackpropTo is a single matrix product over the whole minibatch, appends it to `products`, so that several
-    // products run together, does the rest of BackpropTo, and returns true. Otherwise does nothing and returns false.
-    virtual bool ListBackprop(size_t /*input*/, std::vector<Product>& /*products*/) { return false; }
-    // Updates a parameter instead of adding to its gradient, if the whole minibatch contributes at once and nothing
-    // else adds to the gradient. Returns false if it did nothing.
-    virtual bool BackpropUpdating(size_t /*input*/, GradientUpdates& /*updates*/) { return false; }
-    // For types with the trait makesLayout. ReserveLayout is called once per minibatch, before memory is bound, and
-    // gives the layout at least as many columns as it can get. MakeLayout is called right before ForwardProp, when the
-    // inputs' values are known, and sets the actual columns.
-    virtual void ReserveLayout() {}
-    virtual void MakeLayout() {}
     // Called once per minibatch, before its first ForwardProp.
     virtual void BeginForwardProp() {}
     // Called once per minibatch, after its last ForwardProp, while the inputs' values are still valid. Saves state for
     // the next one.
     virtual void EndForwardProp() {}
-
-    // ---- captured device work (RepeatedWork.h) ----
-    // Appends what the device's work depends on besides shapes, layouts and memory: settings and carried state. Called
-    // after BeginForwardProp.
-    virtual void AppendStepKey(std::vector<uint64_t>& /*key*/) const {}
-    // Returns a counter that each ForwardProp advances (a seed, a count); such a node is also called when captured work
-    // is repeated. Values that follow from the counter must be read anew by the device, or be part of the key.
-    virtual uint64_t* StepCounter() { return nullptr; }
 
     // Temporaries, numbered in the order of the list. Called after InferShape.
     virtual std::vector<TemporarySpec> Temporaries() const { return {}; }
@@ -141,9 +122,9 @@ public:
     virtual void SetParameters(const NodeParameters&) {}
     // Describes the fields in one line for dumps ("learningRateMultiplier=1 NeedsGradient=true ..."). May be empty.
     virtual std::string DescribeFields() const { return {}; }
-    // Called when a window (convolution, pooling) reads the value as an image. Returns true if this changes the node's
-    // dimensions in the next validation pass: an image of one row is stored like a vector.
-    virtual bool ShowToWindow() { return false; }
+    // Sets the unknown (zero) dimensions of a parameter from the shape that a consumer expects. Called by consumers
+    // through InferInputShape. All other nodes ignore it.
+    virtual void InferDimensions(const TensorShape& /*expected*/) {}
 
     // ---- views of the bound memory ----
     MatrixView Value() const { return m_value; }
@@ -174,11 +155,9 @@ public:
     // checks of the current minibatch. Empty if there is none.
     virtual std::string UnsuitableData() const { return {}; }
 
-    // Leaf nodes own their value (parameters) or get it from the reader (inputs).
-    virtual bool OwnsValue() const { return false; }
-
-    // Mean and InvStdDev are computed in a pass over the data before training, then fixed (book 2.4.4).
-    virtual bool IsPrecomputed() const { return false; }
+    bool OwnsValue() const { return m_type->traits.ownsValue; }
+    // True for Mean and InvStdDev, which are computed in a pass over the data before training, then fixed (book 2.4.4).
+    bool IsPrecomputed() const { return m_type->traits.kind == NodeKind::Statistic; }
     // Returns false if the value no longer depends on the inputs (a statistic that has been computed). Plans stop here,
     // so that a network whose output subtracts the labels' prior runs without labels.
     virtual bool ReadsInputs() const { return true; }
@@ -200,7 +179,7 @@ protected:
     // Returns the layout common to the inputs. The final pass fails if two inputs have different layouts.
     MBLayoutPtr CommonLayoutOfInputs(ShapeInference& inference) const;
     // Gives a parameter with unknown (zero) dimensions its shape; no effect on anything else.
-    void InferInputShape(size_t input, const TensorShape& shape);
+    void InferInputShape(size_t input, const TensorShape& shape) { m_inputs[input]->InferDimensions(shape); }
     // Gives a criterion the shape "[1]" without a layout.
     void SetScalarShape() { SetShape(TensorShape{1}, nullptr); }
 
@@ -233,5 +212,60 @@ protected:
     bool m_isTraining = false; // evaluated for training, followed by a backward pass
     bool m_gradientIsFresh = false;
 };
+
+// Returns the node as the class of its kind (NodeKind), such as As<InputValueNode>(node). Null for other nodes.
+template <class Node>
+Node* As(ComputationNode* node)
+{
+    return node != nullptr && node->Type().traits.kind == Node::c_kind ? static_cast<Node*>(node) : nullptr;
+}
+template <class Node>
+const Node* As(const ComputationNode* node)
+{
+    return node != nullptr && node->Type().traits.kind == Node::c_kind ? static_cast<const Node*>(node) : nullptr;
+}
+
+class NodeError final : public Error
+{
+public:
+    NodeError(ErrorKind kind, std::string message, const ComputationNode& node)
+        : Error(kind, std::move(message)), m_node(node.shared_from_this())
+    {
+    }
+    NodeError(const Error& error, const ComputationNode& node) : Error(error), m_node(node.shared_from_this()) {}
+
+    const ComputationNode& Node() const { return *m_node; }
+
+private:
+    std::shared_ptr<const ComputationNode> m_node;
+};
+
+template <class... Parts>
+[[noreturn]] void FailOf(const ComputationNode& node, ErrorKind kind, const Parts&... parts)
+{
+    throw NodeError(kind, Concat(parts...), node);
+}
+
+// Runs body. Rethrows an error of the data, such as an invalid word label, as an error of the node with note() added.
+template <class Body, class Note>
+void TellDataErrorsOf(const ComputationNode& node, Body&& body, Note&& note)
+{
+    try
+    {
+        body();
+    }
+    catch (const NodeError&)
+    {
+        throw;
+    }
+    catch (const Error& error)
+    {
+        if (error.Kind() != ErrorKind::Data)
+            throw;
+        NodeError told(error, node);
+        told.AddNote(note());
+        throw told;
+    }
+}
 
 } // namespace cntk

@@ -1,10 +1,12 @@
-// All node types by name and alias, case-insensitive. Registered explicitly, family by family (no static initialisers).
-// A program or a test may add its own types (Documentation/AddingANode.md).
+// All node types by name and alias, case-insensitive, and the inputs of a type that may be sparse. Types are registered
+// explicitly, family by family (no static initialisers). A program or a test may add its own types
+// (Documentation/AddingANode.md).
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/NodeType.h"
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
@@ -46,5 +48,16 @@ private:
     std::deque<NodeType> m_types;                                 // addresses stay valid
     std::map<std::string, const NodeType*, std::less<>> m_byName; // lower case
 };
+
+// Returns the input's name in signatures: "labels".
+std::string InputName(const NodeType& type, size_t input);
+
+std::vector<size_t> SparseInputs(const NodeType& type);
+// Lists the names as "a or b"; empty if no input may be sparse.
+std::string SparseInputNames(const NodeType& type, std::string_view separator = " or ");
+
+// Fails with node, input and possible corrections. condition: the restriction under which the input may be sparse:
+// "only beside a dense A".
+[[noreturn]] void FailSparseInput(const ComputationNode& node, size_t input, std::string_view condition = {});
 
 } // namespace cntk

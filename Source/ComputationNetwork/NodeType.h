@@ -28,6 +28,19 @@ struct Arity
     size_t max = 0;
 };
 
+// Types whose class other code uses directly, by As<Class>(node) (ComputationNode.h).
+enum class NodeKind
+{
+    Other,
+    Parameter,   // LearnableParameterNode
+    Input,       // InputValueNode
+    DynamicAxis, // DynamicAxisNode
+    Statistic,   // PrecomputeNode
+    Delay,       // DelayNode
+    Convolution, // ConvolutionNode
+    Elementwise  // ElementwiseNode
+};
+
 // Behaviour of a node, which drives planning. Tests verify each claim (poisoned buffers).
 struct NodeTraits
 {
@@ -55,6 +68,10 @@ struct NodeTraits
     // Bit i: if input i has a sparse form, only that form is read (ComputationNode::HasSparseForm).
     unsigned inputsReadSparse = 0;
     unsigned inputsReadWhole = 0; // bit i: input i is read at all time steps; it cannot be part of the node's loop
+    NodeKind kind = NodeKind::Other;
+    bool ownsValue = false;        // the node holds its value's memory itself (parameters, inputs, statistics)
+    bool readsWordClasses = false; // of a criterion: its labels name words with their classes
+    bool samplesWords = false;     // of a criterion: its labels name words and noise words
 
     bool BackpropReads(size_t input) const
     {

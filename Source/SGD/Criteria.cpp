@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Operations.h"
 
@@ -190,7 +190,7 @@ std::vector<ComputationNodePtr> NodesToRead(const ComputationNetwork& network, s
     {
         const ComputationNode* const node = open.back();
         open.pop_back();
-        if (dynamic_cast<const InputValueNode*>(node) != nullptr)
+        if (As<InputValueNode>(node) != nullptr)
             return roots;
         if (seen.insert(node).second)
             for (const ComputationNodePtr& input : node->Inputs())

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "SGD/Criteria.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"

@@ -3,7 +3,7 @@
 #include "ActionsLib/Mel/NodeCopy.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/GeneratedName.h"
+#include "ComputationNetwork/ComputationNetwork.h"
 
 #include <algorithm>
 #include <cstddef>

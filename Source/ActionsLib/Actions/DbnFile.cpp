@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ByteStream.h"
+#include "ComputationNetwork/ModelArchive.h"
 
 #include <cmath>
 

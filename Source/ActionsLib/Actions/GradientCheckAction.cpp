@@ -6,7 +6,7 @@
 #include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
 

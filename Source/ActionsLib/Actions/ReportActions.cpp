@@ -8,7 +8,7 @@
 #include "Common/FileClashes.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 
 #include <cerrno>
 #include <cstring>

@@ -6,7 +6,7 @@
 #include "Common/File.h"
 #include "Common/FileClashes.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Cpu/SingularValues.h"
 

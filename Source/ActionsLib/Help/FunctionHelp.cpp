@@ -4,8 +4,8 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/SparseSupport.h"
 #include "Math/Device.h"
 
 #include <algorithm>

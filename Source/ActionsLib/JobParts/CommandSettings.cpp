@@ -5,7 +5,7 @@
 #include "Common/File.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 #include "SGD/Minibatches/LabelMixer.h"
 
 #include <algorithm>

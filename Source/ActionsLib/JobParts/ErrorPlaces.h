@@ -3,7 +3,7 @@
 
 #include "ActionsLib/Ndl/NdlBuilder.h"
 #include "Common/Error.h"
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/ComputationNode.h"
 
 #include <string>
 

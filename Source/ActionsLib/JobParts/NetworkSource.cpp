@@ -11,9 +11,9 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "ComputationNetwork/Loops/RecurrentLoops.h"
-#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+#include "ComputationNetwork/Plan/RecurrentLoops.h"
 #include "SGD/Criteria.h"
 #include "SGD/Precompute.h"
 

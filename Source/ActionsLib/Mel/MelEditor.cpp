@@ -10,7 +10,7 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 
 #include <algorithm>
 

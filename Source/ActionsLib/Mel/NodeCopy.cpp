@@ -2,103 +2,16 @@
 #include "ActionsLib/Mel/NodeCopy.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
-#include <variant>
 
 namespace cntk
 {
 namespace
 {
-
-using StoredField = std::variant<bool, int32_t, uint32_t, int64_t, uint64_t, float, double, std::string, TensorShape,
-                                 Matrix, std::vector<bool>>;
-
-// Records the fields of a node, or gives them back in the same order.
-class FieldMemory final : public ModelArchive
-{
-public:
-    FieldMemory(DataType type, Device& device) : m_type(type), m_device(device) {}
-    void Rewind() { m_isLoading = true; }
-    // For the next node; the memory is kept.
-    void Clear()
-    {
-        m_fields.clear();
-        m_next = 0;
-        m_isLoading = false;
-    }
-
-    bool IsLoading() const override { return m_isLoading; }
-    uint64_t Version() const override { return 8; }
-    bool IsOldDialect() const override { return false; }
-    DataType ElementType() const override { return m_type; }
-
-    void Field(bool& value) override { Exchange(value); }
-    void Field(int32_t& value) override { Exchange(value); }
-    void Field(uint32_t& value) override { Exchange(value); }
-    void Field(int64_t& value) override { Exchange(value); }
-    void Field(uint64_t& value) override { Exchange(value); }
-    void Field(float& value) override { Exchange(value); }
-    void Field(double& value) override { Exchange(value); }
-    void ElementField(double& value) override { Exchange(value); }
-    void WideText(std::string& value) override { Exchange(value); }
-    void NarrowText(std::string& value) override { Exchange(value); }
-    void Shape(TensorShape& shape, bool) override { Exchange(shape); }
-    void List(std::vector<bool>& values) override { Exchange(values); }
-
-    void MatrixField(Matrix& matrix) override
-    {
-        if (!m_isLoading)
-        {
-            m_fields.push_back(matrix.IsAllocated() ? matrix.Clone() : Matrix(0, 0, m_type, m_device));
-            return;
-        }
-        matrix = std::move(std::get<Matrix>(Next()));
-    }
-
-    bool Mark(std::string_view mark) override
-    {
-        if (!m_isLoading)
-        {
-            m_fields.push_back(std::string(mark));
-            return true;
-        }
-        const auto* next = AtEnd() ? nullptr : std::get_if<std::string>(&m_fields[m_next]);
-        if (next == nullptr || *next != mark)
-            return false;
-        ++m_next;
-        return true;
-    }
-
-    int32_t PeekInt32() override
-    {
-        const auto* next = AtEnd() ? nullptr : std::get_if<int32_t>(&m_fields[m_next]);
-        return next == nullptr ? 0 : *next;
-    }
-
-private:
-    template <class T>
-    void Exchange(T& value)
-    {
-        if (!m_isLoading)
-        {
-            m_fields.push_back(value);
-            return;
-        }
-        value = std::get<T>(Next());
-    }
-
-    bool AtEnd() const { return m_next == m_fields.size(); }
-    StoredField& Next() { return m_fields.at(m_next++); }
-
-    DataType m_type;
-    Device& m_device;
-    bool m_isLoading = false;
-    std::vector<StoredField> m_fields;
-    size_t m_next = 0;
-};
 
 // The node of that name, which must have the type of `from`; made if it is not there.
 ComputationNodePtr FindOrMake(ComputationNetwork& target, const NodeCopyPair& pair, bool& isNew)
@@ -116,13 +29,18 @@ ComputationNodePtr FindOrMake(ComputationNetwork& target, const NodeCopyPair& pa
     return to;
 }
 
-// Gives `to` the fields and values of `from`, a node of the same type.
-void CopyFields(ComputationNode& from, ComputationNode& to, FieldMemory& memory)
+// Gives `to` the fields and values of `from`, a node of the same type, by writing and reading them in memory.
+void CopyFields(ComputationNode& from, ComputationNode& to)
 {
-    memory.Clear();
-    from.SerializeFields(memory);
-    memory.Rewind();
-    to.SerializeFields(memory);
+    std::string bytes;
+    ByteWriter out(&bytes);
+    ModelArchive writer(out);
+    writer.SetElementType(from.GetDataType());
+    from.SerializeFields(writer);
+    ByteReader in(bytes, from.Name(), "copy of node");
+    ModelArchive reader(in, writer.Version(), false, to.GetDataType(), to.GetDevice());
+    reader.SetElementType(from.GetDataType());
+    to.SerializeFields(reader);
 }
 
 } // namespace
@@ -139,12 +57,11 @@ void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& targe
     std::vector<Copy> made;
     copies.reserve(pairs.size());
     made.reserve(pairs.size());
-    FieldMemory memory(target.GetDataType(), target.GetDevice());
     for (const NodeCopyPair& pair : pairs)
     {
         Copy copy;
         copy.node = FindOrMake(target, pair, copy.isNew);
-        CopyFields(*pair.from, *copy.node, memory);
+        CopyFields(*pair.from, *copy.node);
         copies[pair.from.get()] = copy.node;
         made.push_back(std::move(copy));
     }
@@ -171,12 +88,11 @@ void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& targe
 std::vector<std::string> CopyNodeValues(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& target)
 {
     std::vector<std::string> made;
-    FieldMemory memory(target.GetDataType(), target.GetDevice());
     for (const NodeCopyPair& pair : pairs)
     {
         bool isNew = false;
         const ComputationNodePtr to = FindOrMake(target, pair, isNew);
-        CopyFields(*pair.from, *to, memory);
+        CopyFields(*pair.from, *to);
         if (!isNew)
             continue;
         made.push_back(to->Name());

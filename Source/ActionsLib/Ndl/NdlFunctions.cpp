@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/SparseSupport.h"
+#include "ComputationNetwork/NodeRegistry.h"
 
 #include <algorithm>
 #include <array>

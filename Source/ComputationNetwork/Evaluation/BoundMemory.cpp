@@ -2,7 +2,8 @@
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "Math/Device.h"
 #include "Math/Operations.h"
 
@@ -184,7 +185,7 @@ const std::vector<const MBLayout*>& BoundMemory::MakeLayout(ComputationNode& mak
 {
     for (LayoutSize& known : m_layouts)
         known.version = known.layout->Version();
-    maker.MakeLayout();
+    Interface<LayoutMaker>(maker)->MakeLayout();
     UpdateLayouts(network);
     m_made.clear();
     for (LayoutSize& known : m_layouts)

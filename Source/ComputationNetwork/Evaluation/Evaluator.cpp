@@ -9,6 +9,7 @@
 #include "ComputationNetwork/Evaluation/StepKey.h"
 #include "ComputationNetwork/Evaluation/Steps.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "Math/Operations.h"
 #include "Math/RepeatedWork.h"
 
@@ -41,12 +42,21 @@ bool DependsOn(const ComputationNode& node, const std::vector<const MBLayout*>& 
 
 struct Evaluator::CapturedPasses
 {
-    CapturedPasses(const std::vector<ComputationNodePtr>& nodes, Device& device)
+    CapturedPasses(const std::vector<ComputationNodePtr>& nodes, const std::vector<std::unique_ptr<Step>>& steps,
+                   Device& device)
         : key(nodes), forward(device, "the forward pass"), backward(device, "the backward pass")
     {
-        for (const ComputationNodePtr& node : nodes)
-            if (uint64_t* const counter = node->StepCounter())
-                counters.push_back(counter);
+        for (const auto& step : steps)
+        {
+            const size_t before = counters.size();
+            for (const ComputationNodePtr& node : step->Plan().nodes)
+            {
+                auto* const state = Interface<StepState>(*node);
+                if (uint64_t* const counter = state == nullptr ? nullptr : state->StepCounter())
+                    counters.push_back(counter);
+            }
+            stepCounts.push_back(counters.size() > before);
+        }
     }
 
     StepKey key;
@@ -54,6 +64,7 @@ struct Evaluator::CapturedPasses
     std::vector<uint64_t> backwardKey;
     RepeatedWork forward, backward;
     std::vector<uint64_t*> counters; // that ForwardProp advances, in nodes, which the plan keeps alive
+    std::vector<bool> stepCounts;    // of each step: true if one of its nodes has a counter
     std::vector<uint64_t> savedCounters;
 };
 
@@ -66,13 +77,12 @@ public:
     // Runs the steps with counters, and saves the nodes' state for the next minibatch.
     void Repeat() override
     {
-        const auto counts = [](const ComputationNodePtr& node) { return node->StepCounter() != nullptr; };
-        for (const auto& step : m_evaluator.m_steps)
+        for (size_t i = 0; i < m_evaluator.m_steps.size(); i++)
         {
-            const std::vector<ComputationNodePtr>& nodes = step->Plan().nodes;
-            if (std::any_of(nodes.begin(), nodes.end(), counts))
-                step->Forward();
-            step->EndForward();
+            Step& step = *m_evaluator.m_steps[i];
+            if (m_passes.stepCounts[i])
+                step.Forward();
+            step.EndForward();
         }
     }
     void Save() override
@@ -112,7 +122,7 @@ private:
 
 void Evaluator::PrepareCapture()
 {
-    m_captured = std::make_unique<CapturedPasses>(m_nodes, m_network.GetDevice());
+    m_captured = std::make_unique<CapturedPasses>(m_nodes, m_steps, m_network.GetDevice());
     if (!m_captured->forward.IsOn())
     {
         m_captured.reset();
@@ -189,7 +199,7 @@ void Evaluator::CollectLeaves()
 {
     for (const ComputationNodePtr& node : m_nodes)
     {
-        if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
+        if (auto* input = As<InputValueNode>(node.get()))
         {
             m_inputs.push_back(input);
             if (IsReadAsSparse(*input))
@@ -313,7 +323,7 @@ void Evaluator::Forward()
     for (const ComputationNodePtr& node : m_nodes)
         if (node->Type().traits.makesLayout)
         {
-            node->ReserveLayout();
+            Interface<LayoutMaker>(*node)->ReserveLayout();
             m_layoutsToMake.push_back(node->GetMBLayout().get());
         }
     m_bound->UpdateLayouts(m_network);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "ComputationNetwork/GradientUpdates.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 

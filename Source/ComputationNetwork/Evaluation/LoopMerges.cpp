@@ -49,7 +49,7 @@ MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, si
 
 DelayNode* DelayOf(ComputationNode* node)
 {
-    auto* delay = dynamic_cast<DelayNode*>(node);
+    auto* delay = As<DelayNode>(node);
     return delay != nullptr && !delay->Input(0)->IsSparse() ? delay : nullptr;
 }
 
@@ -74,12 +74,12 @@ void LoopMerges::FindTwins(const PlanStep& loop)
     std::vector<std::vector<ComputationNode*>> sets;
     for (const ComputationNodePtr& node : loop.nodes)
     {
-        const auto* delay = dynamic_cast<const DelayNode*>(node.get());
+        const auto* delay = As<DelayNode>(node.get());
         if (delay == nullptr || !IsOnlyUsedInside(delay))
             continue;
         const auto twins = std::find_if(sets.begin(), sets.end(),
                                         [&](const std::vector<ComputationNode*>& set)
-                                        { return delay->IsTwinOf(dynamic_cast<const DelayNode&>(*set.front())); });
+                                        { return delay->IsTwinOf(*As<DelayNode>(set.front())); });
         if (twins == sets.end())
             sets.push_back({node.get()});
         else

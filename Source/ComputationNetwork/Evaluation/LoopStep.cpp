@@ -238,7 +238,7 @@ void LoopStep::FindFirstContributions()
         if (!m_merges.IsLaterTwin(node) && !m_memory.IsShared(node))
             open.insert(node);
     for (const Action& action : m_backward) // a delay adds to another time step
-        if (dynamic_cast<const DelayNode*>(action.node) != nullptr)
+        if (As<DelayNode>(action.node) != nullptr)
             open.erase(m_merges.FirstTwin(action.node->Input(action.input).get()));
     for (const Action& action : m_backward)
     {

@@ -25,7 +25,7 @@ StepKey::StepKey(const std::vector<ComputationNodePtr>& nodes) : m_nodes(nodes)
         const MBLayout* const layout = node->GetMBLayout().get();
         if (layout != nullptr && std::find(m_layouts.begin(), m_layouts.end(), layout) == m_layouts.end())
             m_layouts.push_back(layout);
-        if (const auto* delay = dynamic_cast<const DelayNode*>(node.get()))
+        if (const auto* delay = As<DelayNode>(node.get()))
             m_farthest = std::max(m_farthest, ptrdiff_t(delay->TimeStep()));
     }
 }
@@ -67,7 +67,8 @@ std::vector<uint64_t>& StepKey::Make(bool isTraining)
         }
         else if (node->OwnsValue())
             m_key.push_back(NumberOf(node->Value().data));
-        node->AppendStepKey(m_key);
+        if (const auto* const state = Interface<StepState>(*node))
+            state->AppendStepKey(m_key);
     }
     return m_key;
 }

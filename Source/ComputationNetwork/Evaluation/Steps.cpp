@@ -1,7 +1,7 @@
 // Plans the backward calls of each step, runs them, and runs nodes, affine chains and nodes in time.
 #include "ComputationNetwork/Evaluation/Steps.h"
 
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 #include "Math/Operations.h"
@@ -189,11 +189,15 @@ void BackwardPass::EndContribution(const BackwardCall& call, bool records)
 
 void BackwardPass::RunCall(const BackwardCall& call, const FrameRange& range, Products products)
 {
-    if (call.isPassedOn || (MayUpdate(call) && call.node->BackpropUpdating(call.inputIndex, *m_updates)))
+    if (call.isPassedOn)
+        return;
+    if (auto* const updater = MayUpdate(call) ? Interface<BackpropByUpdates>(*call.node) : nullptr;
+        updater != nullptr && updater->BackpropUpdating(call.inputIndex, *m_updates))
         return;
     const bool records = BeginContribution(call);
     const size_t first = m_products.size();
-    if (products == Products::AtOnce || !call.node->ListBackprop(call.inputIndex, m_products))
+    auto* const lister = products == Products::AtOnce ? nullptr : Interface<BackpropByProducts>(*call.node);
+    if (lister == nullptr || !lister->ListBackprop(call.inputIndex, m_products))
         call.node->BackpropTo(call.inputIndex, range);
     else
         AddUpdate(call, first);
@@ -296,7 +300,7 @@ void AffineStep::Forward()
     const ComputationNode& product = *m_plan.nodes[0];
     const MatrixView bias = OtherInput(*m_plan.nodes[1], product).Value();
     const MatrixView result = m_plan.nodes.back()->Value();
-    if (const auto* convolution = dynamic_cast<const ConvolutionNode*>(&product))
+    if (const auto* convolution = As<ConvolutionNode>(&product))
         return convolution->ComputeWithEnding(Reshaped(bias, bias.Elements(), 1), m_plan.activation, result);
     Ops::MultiplyBiasActivate(product.Input(0)->Value(), Ops::Transpose::No, product.Input(1)->Value(), bias,
                               m_plan.activation, result);

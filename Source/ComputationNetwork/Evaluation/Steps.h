@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
-#include "ComputationNetwork/GradientUpdates.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 #include "Math/Products.h"

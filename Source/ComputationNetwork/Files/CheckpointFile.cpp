@@ -3,8 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "ComputationNetwork/Files/ByteStream.h"
-#include "ComputationNetwork/Files/MatrixSection.h"
+#include "ComputationNetwork/ModelArchive.h"
 
 #include <cmath>
 

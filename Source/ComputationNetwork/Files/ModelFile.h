@@ -1,4 +1,5 @@
-// Model files: reads versions 1 to 14 and both version-2 dialects, writes version 8.
+// Model files: reads versions 1 to 14 and both version-2 dialects, writes version 8. A file of another kind is an error
+// that names the kind and the file to give instead.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -28,5 +29,8 @@ std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const 
                                                 std::shared_ptr<Device> device);
 // Replaces the values of parameters and precomputed nodes by those of the nodes of the same names in the file.
 void ReloadParameters(ComputationNetwork& network, const std::string& path);
+
+// Always fails (Model). content: the file's bytes, which do not begin like a model.
+[[noreturn]] void FailNotAModel(std::string_view content, const std::string& path);
 
 } // namespace cntk

@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -78,7 +78,7 @@ void BatchNormalizationNode::InferShape(ShapeInference& inference)
         if (!inference.IsFinalPass())
             continue;
         const ComputationNode& vector = *Input(input);
-        auto* parameter = dynamic_cast<LearnableParameterNode*>(Input(input).get());
+        auto* parameter = As<LearnableParameterNode>(Input(input).get());
         if (vector.HasMBLayout() || vector.SampleElements() != statistics)
             Fail(ErrorKind::Model, "BatchNormalization of ", DescribeShape(data), " takes a ", Type().inputNames[input],
                  " of ", statistics, " values, one for each ", m_isSpatial ? "channel" : "element", ", but ",
@@ -102,7 +102,7 @@ void BatchNormalizationNode::VarianceToDeviation()
 {
     if (!m_holdsVariance)
         return;
-    Matrix& values = dynamic_cast<LearnableParameterNode&>(*Input(c_runInvStdDev)).Values();
+    Matrix& values = As<LearnableParameterNode>(Input(c_runInvStdDev).get())->Values();
     std::vector<double> host = values.ToHost();
     for (double& value : host)
         value = 1 / std::sqrt(value + m_epsilon);
@@ -362,10 +362,11 @@ void RegisterBatchNormalizationNodes(NodeRegistry& registry)
               Option("normalizationTimeConstant", ParameterKind::Real, "0",
                      "samples over which running statistics are averaged; 0: the last minibatch; below 0: all alike"),
               Option("blendTimeConstant", ParameterKind::Real, "0",
-                     "samples that the running statistics weigh in training; 0: only the minibatch counts"),
+                     "weight of the running statistics in training, in samples; 0: only the minibatch counts"),
               Option("epsilon", ParameterKind::Real, "0.00001", "added to the variance"),
-              Option("engine", ParameterKind::Text, "cntk", "cntk or cudnn; accepted, there is one engine"),
-              Option("eval", ParameterKind::Boolean, "false", "accepted, without effect: the command decides"),
+              Option("engine", ParameterKind::Text, "cntk",
+                     "cntk or cudnn; accepted without effect, because one engine serves both"),
+              Option("eval", ParameterKind::Boolean, "false", "accepted without effect: the command decides"),
               Option("imageLayout", ParameterKind::Text, "CHW", "CHW (cudnn) or HWC (legacy), for spatial=true")},
          .samples = {NormalizationSample({3}, 3, {}),
                      NormalizationSample({2, 3, 2}, 2, {{"spatial", "true"}, {"normalizationTimeConstant", "10"}}),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 
 #include <cstdint>
 
@@ -10,7 +11,7 @@ namespace cntk
 
 // Computes out = scale * (x - mean) * invStdDev + bias. In training the statistics are those of the minibatch, blended
 // with running ones that two parameters keep. Otherwise the running statistics are used.
-class BatchNormalizationNode final : public ComputationNode
+class BatchNormalizationNode final : public ComputationNode, public StepState
 {
 public:
     void InferShape(ShapeInference& inference) override;

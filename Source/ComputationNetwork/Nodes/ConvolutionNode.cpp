@@ -2,11 +2,11 @@
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/ImageGeometry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
-#include "ComputationNetwork/Nodes/WindowFields.h"
 #include "Math/ImageOperations.h"
 
 #include <algorithm>
@@ -264,7 +264,10 @@ void RegisterConvolutionNodes(NodeRegistry& registry)
                 "bias: add one with Plus.",
          .inputs = {2, 2},
          .inputNames = {"w", "image"},
-         .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false, .backpropOverwrites = true},
+         .traits = {.backpropReadsInputs = true,
+                    .backpropReadsOutput = false,
+                    .backpropOverwrites = true,
+                    .kind = NodeKind::Convolution},
          .parameters =
              {Positional("kernelShape", ParameterKind::Shape,
                          "with seven arguments kernelWidth; with three the dimensions of the kernel, {5, 5, 3}",
@@ -277,13 +280,14 @@ void RegisterConvolutionNodes(NodeRegistry& registry)
               Option("mapCount", ParameterKind::Shape, "1", "number of kernels (three arguments)"),
               Option("stride", ParameterKind::Shape, "1", "distance of windows, one or {1, 2, 3} (three arguments)"),
               Option("sharing", ParameterKind::Text, "true",
-                     "false: each window has a kernel of its own; one or a list (three arguments)"),
+                     "false: each window has its own kernel; one or a list (three arguments)"),
               Option("autoPadding", ParameterKind::Text, "true",
-                     "as many windows as input / stride, the input in their middle; one or a list (three arguments)"),
+                     "pads the input evenly on both sides, so that input / stride windows fit; one or a list (three "
+                     "arguments)"),
               Option("lowerPad", ParameterKind::Shape, "0", "zeros before the first element (three arguments)"),
-              Option("upperPad", ParameterKind::Shape, "0", "zeros behind the last element (three arguments)"),
+              Option("upperPad", ParameterKind::Shape, "0", "zeros after the last element (three arguments)"),
               Option("maxTempMemSizeInSamples", ParameterKind::Integer, "0",
-                     "samples whose temporary form may be in memory at once; 0: no limit"),
+                     "largest number of samples whose temporary form is in memory at once; 0: no limit"),
               Option(
                   "imageLayout", ParameterKind::Text, "",
                   "HWC (legacy; the default of seven arguments) or CHW (cudnn; that of three, which take no other)")},

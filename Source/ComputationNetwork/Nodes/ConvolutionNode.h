@@ -12,6 +12,7 @@ namespace cntk
 class ConvolutionNode final : public ComputationNode
 {
 public:
+    static constexpr NodeKind c_kind = NodeKind::Convolution;
     void InferShape(ShapeInference& inference) override;
     void ForwardProp(const FrameRange& range) override;
     void BackpropTo(size_t input, const FrameRange& range) override;

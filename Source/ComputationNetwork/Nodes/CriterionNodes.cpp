@@ -1,11 +1,13 @@
-// SquareError, ErrorPrediction, SumElements.
+// Criteria: SquareError, ErrorPrediction, SumElements, CrossEntropyWithSoftmax, CrossEntropy, Logistic.
 #include "Common/Error.h"
+#include "Common/Text.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/CriterionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/SparseSupport.h"
+#include "Math/SampledProducts.h"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace cntk
@@ -122,7 +124,7 @@ private:
     // Checks topK if it is a constant of the network and not computed.
     void CheckTopK() const
     {
-        const auto* const parameter = dynamic_cast<const LearnableParameterNode*>(Input(2).get());
+        const auto* const parameter = As<LearnableParameterNode>(Input(2).get());
         if (parameter == nullptr || !parameter->Values().IsAllocated())
             return;
         const double topK = parameter->Values().ToHost()[0];
@@ -218,6 +220,255 @@ void RegisterCriterionNodes(NodeRegistry& registry)
     sum.traits.backpropOverwrites = true;
     sum.samples = {Case({Data(TensorShape{3}, -2, 2)}), Case({Parameter(TensorShape{2, 3}, -2, 2)})};
     registry.Add<SumElementsNode>(sum);
+}
+
+namespace
+{
+
+using Op = ElementwiseOp;
+using Lifetime = TemporarySpec::Lifetime;
+
+// Returns the labels of the last forward pass, column-major. Gaps are undefined.
+std::vector<double> LabelsOf(const ComputationNode& labels)
+{
+    Matrix copy(labels.ValueRows(), labels.ValueColumns(), labels.GetDataType(), labels.GetDevice());
+    if (labels.HasSparseForm())
+        Ops::ToDense(labels.SparseValue(FrameRange::All()), copy);
+    else
+        Ops::Copy(labels.Value(), copy);
+    return copy.ToHost();
+}
+
+// Computes v = -sum labels * log softmax(z). Labels are dense or sparse, not necessarily one-hot.
+class CrossEntropyWithSoftmaxNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override { InferFromLabels(inference); }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        TemporarySpec softmax = TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward);
+        softmax.valueOfInput = softmax.gradientOfInput = 1;
+        return {TemporaryLikeInput(*this, 1, LabelsAreData() ? Lifetime::Forward : Lifetime::ForwardBackward), softmax};
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView prediction = Input(1)->Value();
+        const MatrixView logSoftmax = Temporary(0, range);
+        const MatrixView softmax = Temporary(1, range);
+        if (Input(0)->HasSparseForm())
+            Ops::CrossEntropyWithSoftmax(Input(0)->SparseValue(range), prediction, SampleMask(1), logSoftmax, softmax,
+                                         Value(), !LabelsAreData());
+        else
+            Ops::CrossEntropyWithSoftmax(Input(0)->Value(), prediction, SampleMask(1), logSoftmax, softmax, Value());
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const MatrixView inputGradient = InputGradient(input, range);
+        const double beta = GradientBeta(input);
+        if (input == 0)
+            Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, beta);
+        else if (Input(0)->HasSparseForm())
+            Ops::CrossEntropyWithSoftmaxGradient(Input(0)->SparseValue(range), Temporary(1, range), SampleMask(1),
+                                                 Gradient(), inputGradient, beta);
+        else
+            Ops::CrossEntropyWithSoftmaxGradient(Input(0)->Value(), Temporary(1, range), SampleMask(1), Gradient(),
+                                                 inputGradient, beta);
+    }
+
+    std::string UnsuitableData() const override
+    {
+        constexpr double c_rounding = 1e-12;
+        const std::vector<double> labels = LabelsOf(*Input(0));
+        const std::span<const uint8_t> mask = SampleMask(0);
+        const size_t rows = Input(0)->ValueRows();
+        for (size_t column = 0; column * rows < labels.size(); ++column)
+        {
+            const auto first = labels.begin() + ptrdiff_t(column * rows);
+            const double sum = std::accumulate(first, first + ptrdiff_t(rows), 0.0);
+            if ((mask.empty() || mask[column] != 0) && !(std::abs(sum - 1) <= c_rounding))
+                return Concat("'", Input(0)->Name(), "' sum to ", sum, " in sample ", column, " of the minibatch, and ",
+                              TypeName(),
+                              " expects labels that sum to 1: by its formula, "
+                              "softmax minus labels, others have a gradient that is not that of its value");
+        }
+        return {};
+    }
+};
+
+// Computes v = -sum labels * log p. Logarithm and division have lower limits.
+class CrossEntropyNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override { InferFromLabels(inference); }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        if (Input(0)->IsSparse())
+            return {};
+        return {TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward),
+                TemporaryLikeInput(*this, 1, Lifetime::ForwardBackward)};
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        if (Input(0)->HasSparseForm())
+            return Ops::CrossEntropy(Input(0)->SparseValue(range), Input(1)->Value(), SampleMask(1), Value());
+        const MatrixView logarithm = Temporary(0, range);
+        const MatrixView work = Temporary(1, range);
+        Ops::Elementwise(Op::Log, Input(1)->Value(), logarithm);
+        Ops::Elementwise(Op::Product, Input(0)->Value(), logarithm, work);
+        SumSamples(work, 1, -1);
+    }
+
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        const double beta = GradientBeta(input);
+        const MatrixView inputGradient = InputGradient(input, range);
+        if (input == 0)
+            return Ops::Elementwise(Op::Product, Temporary(0, range), Gradient(), inputGradient, -1, beta);
+        if (Input(0)->HasSparseForm())
+        {
+            if (beta == 0)
+                Ops::Fill(inputGradient, 0);
+            return Ops::CrossEntropyGradient(Input(0)->SparseValue(range), Input(1)->Value(), SampleMask(1), Gradient(),
+                                             inputGradient);
+        }
+        const MatrixView work = Temporary(1, range);
+        CopyDivisors(Input(1)->Value(), work);
+        Ops::Elementwise(Op::Quotient, Input(0)->Value(), work, work);
+        Ops::Elementwise(Op::Product, work, Gradient(), inputGradient, -1, beta);
+    }
+};
+
+// Computes v = -sum w log(2 y p + (1 - y) - p) for labels y of 0 and 1, probabilities p and weights w (1 without a
+// third input).
+class LogisticNode final : public Criterion
+{
+public:
+    void InferShape(ShapeInference& inference) override
+    {
+        InferFromLabels(inference);
+        if (inference.IsFinalPass() && InputCount() == 3 && Input(2)->SampleElements() != 1 &&
+            Input(2)->SampleElements() != Input(1)->SampleElements())
+            Fail(ErrorKind::Model, "the weights of Logistic, ", DescribeShape(*Input(2)),
+                 ", must be one number a sample, or one for each of its ",
+                 Counted(Input(1)->SampleElements(), "element"));
+    }
+
+    std::vector<TemporarySpec> Temporaries() const override
+    {
+        // Sparse labels need a dense copy, because every element of p counts.
+        return std::vector<TemporarySpec>(
+            Input(0)->IsSparse() ? 3 : 2,
+            TemporaryForSamplesOf(*this, 1, Input(1)->SampleElements(), Lifetime::ForwardBackward));
+    }
+
+    void ForwardProp(const FrameRange& range) override
+    {
+        const MatrixView argument = Temporary(0, range);
+        const MatrixView work = Temporary(1, range);
+        if (Input(0)->IsSparse())
+            Ops::ToDense(Input(0)->SparseValue(range), Temporary(2, range));
+        const MatrixView label = DenseLabels(range);
+        const MatrixView probability = Samples(1, Input(1)->Value());
+        // Computes (1 - y) first: with y = 1 a small p stays exact, while 1 + p - 1 would round it.
+        Ops::Fill(argument, 1);
+        Ops::Elementwise(Op::Copy, label, argument, -1, 1);
+        Ops::Elementwise(Op::Product, label, probability, argument, 2, 1);
+        Ops::Elementwise(Op::Copy, probability, argument, -1, 1);
+        Ops::Elementwise(Op::Log, argument, work);
+        ApplyWeights(work);
+        SumSamples(work, 1, -1);
+        CopyDivisors(argument, work);
+    }
+
+    // Computes dp -= g w (2 y - 1) / argument.
+    void BackpropTo(size_t input, const FrameRange& range) override
+    {
+        if (input != 1)
+            return;
+        const MatrixView work = Temporary(0, range);
+        Ops::Fill(work, -1);
+        Ops::Elementwise(Op::Copy, DenseLabels(range), work, 2, 1);
+        Ops::Elementwise(Op::Quotient, work, Temporary(1, range), work);
+        ApplyWeights(work);
+        Ops::Elementwise(Op::Product, work, Gradient(), Samples(1, InputGradient(1, range)), -1, 1);
+    }
+
+    std::string UnsuitableData() const override
+    {
+        const std::vector<double> labels = LabelsOf(*Input(0));
+        const std::span<const uint8_t> mask = SampleMask(0);
+        const size_t rows = Input(0)->ValueRows();
+        for (size_t i = 0; i < labels.size(); ++i)
+            if ((mask.empty() || mask[i / rows] != 0) && !(labels[i] >= 0 && labels[i] <= 1))
+                return Concat("'", Input(0)->Name(), "' is ", labels[i], " in sample ", i / rows,
+                              " of the minibatch, and ", TypeName(),
+                              " expects labels from 0 to 1: others have logarithms of negative numbers");
+        return {};
+    }
+
+private:
+    MatrixView DenseLabels(const FrameRange& range) const
+    {
+        return Input(0)->IsSparse() ? Temporary(2, range) : Samples(0, Input(0)->Value());
+    }
+    MatrixView Samples(size_t input, const MatrixView& view) const { return SamplesAsColumns(*Input(input), view); }
+    void ApplyWeights(const MatrixView& work) const
+    {
+        if (InputCount() == 3)
+            Ops::Elementwise(Op::Product, work, Samples(2, Input(2)->Value()), work);
+    }
+};
+
+} // namespace
+
+using namespace Samples;
+
+void RegisterCrossEntropyNodes(NodeRegistry& registry)
+{
+    NodeType withSoftmax = CriterionType("CrossEntropyWithSoftmax", {"CEWithSM"}, "4.1.4.23");
+    withSoftmax.doc =
+        "v = -sum labels * log softmax(z) over all samples; gradient of z: softmax(z) - labels. Labels may "
+        "be sparse.";
+    withSoftmax.traits.backpropIgnoresInputs = 2;
+    withSoftmax.traits.backpropOverwrites = true;
+    withSoftmax.traits.inputsReadSparse = 1;
+    // The gradient formula of z requires labels that sum to 1.
+    GradientSample::Input soft = NotChecked(Data(TensorShape{4}, -2, 2));
+    soft.oneHot = true;
+    GradientSample labelsOnly = Case({Data(TensorShape{4}, -2, 2), NotChecked(Data(TensorShape{4}, -3, 3))});
+    const GradientSample trainedLabels =
+        Case({Parameter(TensorShape{4, 2}, -2, 2), NotChecked(Parameter(TensorShape{4, 2}, -3, 3))});
+    withSoftmax.samples = {Case({soft, Data(TensorShape{4}, -3, 3)}),
+                           Case({SparseLabels(4), Data(TensorShape{4}, -3, 3)}), labelsOnly, trainedLabels};
+    registry.Add<CrossEntropyWithSoftmaxNode>(withSoftmax);
+
+    NodeType plain = CriterionType("CrossEntropy", {}, "");
+    plain.inputNames = {"labels", "p"};
+    plain.doc = "v = -sum labels * log(p) over all samples, p probabilities; logarithms have a floor of -85.1. Labels "
+                "may be sparse.";
+    plain.traits.backpropOverwrites = true;
+    plain.traits.inputsReadSparse = 1;
+    plain.samples = {Case({Data(TensorShape{4}, 0, 1), Data(TensorShape{4}, 0.1, 1)}),
+                     Case({Labels(4), Data(TensorShape{4}, 0.1, 1)}),
+                     Case({SparseLabels(4), Data(TensorShape{4}, 0.1, 1)}),
+                     Case({Parameter(TensorShape{2, 3}, 0, 1), Parameter(TensorShape{2, 3}, 0.1, 1)})};
+    registry.Add<CrossEntropyNode>(plain);
+
+    NodeType logistic = CriterionType("Logistic", {}, "");
+    logistic.inputs = {2, 3};
+    logistic.inputNames = {"labels", "p", "weights"};
+    logistic.doc = "v = -sum w log(2 y p + (1 - y) - p) over all samples, for labels y of 0 and 1, probabilities p and "
+                   "optional weights w. Only p gets a gradient. Labels may be sparse.";
+    const GradientSample::Input label = NotChecked(Data(TensorShape{1}, 0, 1));
+    const GradientSample::Input probability = Data(TensorShape{1}, 0.1, 0.9);
+    logistic.samples = {Case({label, probability}), Case({SparseLabels(4), Data(TensorShape{4}, 0.1, 0.9)}),
+                        Case({label, probability, NotChecked(Data(TensorShape{1}, 0.5, 2))})};
+    registry.Add<LogisticNode>(logistic);
 }
 
 } // namespace cntk

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "Common/Random.h"
-#include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 
 #include <bit>
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace cntk
 {
 
-class DropoutNode final : public ComputationNode
+class DropoutNode final : public ComputationNode, public StepState
 {
 public:
     void InferShape(ShapeInference& inference) override;

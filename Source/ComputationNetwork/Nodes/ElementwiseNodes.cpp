@@ -115,15 +115,15 @@ const std::vector<ElementwiseRow>& Rows()
          Op::Sum,
          {{Op::Copy, Operand::None}, {Op::Copy, Operand::None}},
          "4.1.4.18",
-         "v = a + b; dimensions of size 1, and parameters over all samples, are repeated. Columns of a matrix are "
-         "repeated one by one beside a matrix that has a multiple of them."},
+         "v = a + b; dimensions of size 1, and parameters over all samples, are repeated. If one matrix has a multiple "
+         "of the columns of the other, each column of the narrower one is repeated."},
         {"Minus",
          {},
          Op::Difference,
          {{Op::Copy, Operand::None}, {Op::Copy, Operand::None, -1}},
          "4.1.4.18",
-         "v = a - b; dimensions of size 1, and parameters over all samples, are repeated. Columns of a matrix are "
-         "repeated one by one beside a matrix that has a multiple of them."},
+         "v = a - b; dimensions of size 1, and parameters over all samples, are repeated. If one matrix has a multiple "
+         "of the columns of the other, each column of the narrower one is repeated."},
         {"ElementTimes",
          {"Scale", "RowElementTimes", "ColumnElementTimes"},
          Op::Product,
@@ -138,6 +138,7 @@ const std::vector<ElementwiseRow>& Rows()
 class ElementwiseNode final : public ComputationNode
 {
 public:
+    static constexpr NodeKind c_kind = NodeKind::Elementwise;
     explicit ElementwiseNode(const ElementwiseRow& row) : m_row(&row) {}
 
     void InferShape(ShapeInference& inference) override
@@ -325,7 +326,7 @@ std::vector<GradientSample> SamplesOf(const ElementwiseRow& row)
 
 std::optional<ElementwiseOp> ElementwiseOpOf(const ComputationNode& node)
 {
-    if (const auto* elementwise = dynamic_cast<const ElementwiseNode*>(&node))
+    if (const auto* elementwise = As<ElementwiseNode>(&node))
         return elementwise->ForwardOp();
     return std::nullopt;
 }
@@ -370,7 +371,7 @@ std::optional<ElementwisePass> BackwardPassOf(const ComputationNode& node, size_
 {
     if (!node.Input(input)->HasMBLayout() || !HasPlainOperands(node))
         return std::nullopt;
-    if (const auto* elementwise = dynamic_cast<const ElementwiseNode*>(&node))
+    if (const auto* elementwise = As<ElementwiseNode>(&node))
         return elementwise->BackwardPass(input);
     if (!IsDiagonalProduct(node))
         return std::nullopt;
@@ -406,7 +407,8 @@ void RegisterElementwiseNodes(NodeRegistry& registry)
                                  .backpropReadsOutput = reads(Operand::Output),
                                  .backpropOverwrites = true,
                                  .gradientPassesThrough = passesThrough,
-                                 .backpropInPlace = inputs == 1},
+                                 .backpropInPlace = inputs == 1,
+                                 .kind = NodeKind::Elementwise},
                       .parameters = {},
                       .samples = SamplesOf(row),
                       .bookSection = row.bookSection,

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <optional>
@@ -115,7 +116,7 @@ bool ShowImage(ComputationNode& image)
     ComputationNode* node = &image;
     while (shape.Rank() == 1 && node->SampleLayout() == shape && seen.insert(node).second)
     {
-        if (node->ShowToWindow())
+        if (auto* const source = Interface<ImageSource>(*node); source != nullptr && source->ShowToWindow())
             return true;
         if (node->Inputs().size() != 1 || !node->Input(0))
             break;
@@ -253,6 +254,40 @@ WindowGeometry ChannelsFirstGeometry(const ImageSize& image, const PlaneSpec& sp
 ImageSize OutputSize(const WindowGeometry& channelsFirst)
 {
     return {channelsFirst.axes[2].Output(), channelsFirst.axes[1].Output(), channelsFirst.axes[0].Output()};
+}
+
+ImageLayout LayoutOfFile(int64_t number)
+{
+    if (number != 0 && number != 1)
+        Fail(ErrorKind::Model, "the image layout is ", number, "; expected 0 (HWC) or 1 (CHW)");
+    return number == 0 ? ImageLayout::Hwc : ImageLayout::Chw;
+}
+
+void WindowFields(ModelArchive& archive, WindowSpec& spec, int32_t& poolKind, ImageLayout& layout, uint64_t& maxTempMem)
+{
+    archive.Shape(spec.kernel);
+    archive.Shape(spec.mapCount);
+    archive.Shape(spec.stride);
+    archive.List(spec.sharing);
+    archive.List(spec.autoPadding);
+    archive.Shape(spec.lowerPad);
+    archive.Shape(spec.upperPad);
+    archive.Field(poolKind);
+    int32_t number = int32_t(layout);
+    archive.Field(number);
+    layout = LayoutOfFile(number);
+    archive.Field(maxTempMem);
+}
+
+std::string DescribePadding(const WindowSpec& spec)
+{
+    std::string padding;
+    for (const bool isPadded : spec.autoPadding)
+        padding += Concat(padding.empty() ? "" : ":", isPadded ? "true" : "false");
+    const bool isExplicit = !(spec.lowerPad == TensorShape{0}) || !(spec.upperPad == TensorShape{0});
+    return Concat("autoPadding=", padding,
+                  isExplicit ? Concat("  lowerPad=", spec.lowerPad.ToString(), "  upperPad=", spec.upperPad.ToString())
+                             : "");
 }
 
 } // namespace cntk

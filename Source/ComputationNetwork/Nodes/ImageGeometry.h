@@ -1,8 +1,9 @@
-// Translates the parameters of a convolution or pooling into windows: memory layouts, output sizes and placement of
-// windows are the same as in CNTK v1.1.
+// Translates the parameters of a convolution or pooling into windows, and reads and writes them in model files. Memory
+// layouts, output sizes and placement of windows are the same as in CNTK v1.1.
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "Math/ImageOperations.h"
 
 #include <cstdint>
@@ -79,5 +80,16 @@ struct PlaneSpec
 // channels.
 WindowGeometry ChannelsFirstGeometry(const ImageSize& image, const PlaneSpec& spec, size_t maps);
 ImageSize OutputSize(const WindowGeometry& channelsFirst);
+
+// Converts a layout number of a file. Fails (Model) for an unknown number.
+ImageLayout LayoutOfFile(int64_t number);
+
+// Reads or writes kernel, maps, stride, sharing, padding, kind of pooling, layout and limit of temporary memory:
+// version 5 and later.
+void WindowFields(ModelArchive& archive, WindowSpec& spec, int32_t& poolKind, ImageLayout& layout,
+                  uint64_t& maxTempMem);
+
+// Formats the padding: "autoPadding=true", "lowerPad=1 x 1 upperPad=0".
+std::string DescribePadding(const WindowSpec& spec);
 
 } // namespace cntk

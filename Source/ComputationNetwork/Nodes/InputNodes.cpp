@@ -1,7 +1,7 @@
 // InputValue, SparseInputValue, DynamicAxis and EnvironmentInput: the external inputs of a network.
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -277,7 +277,7 @@ void RegisterInputNodes(NodeRegistry& registry)
 {
     using Samples::Option;
     const std::vector<NodeParameterInfo> inputParameters = {
-        Dimension("rows", "", "numbers in one sample"),
+        Dimension("rows", "", "number of values in one sample"),
         Dimension("cols", "1", "the book's initial number of columns; without effect, the data decide"),
         Option("dims", ParameterKind::Shape, "", "dimensions of a tensor sample, {3, 4, 5}; instead of rows"),
         Option("dynamicAxis", ParameterKind::Text, "", "name of the axis whose minibatch layout the input shares")};
@@ -286,7 +286,7 @@ void RegisterInputNodes(NodeRegistry& registry)
                       .doc = "Data from the reader, one dense column a sample.",
                       .inputs = {0, 0},
                       .inputNames = {},
-                      .traits = c_leafTraits,
+                      .traits = OwnerTraits(NodeKind::Input),
                       .parameters = inputParameters,
                       .samples = {},
                       .bookSection = "4.1.4.1",
@@ -299,12 +299,14 @@ void RegisterInputNodes(NodeRegistry& registry)
     input.create = [] { return std::make_shared<InputValueNode>(true); };
     registry.Add(input);
 
+    NodeTraits axis = c_leafTraits;
+    axis.kind = NodeKind::DynamicAxis;
     registry.Add<DynamicAxisNode>({.name = "DynamicAxis",
                                    .aliases = {},
                                    .doc = "A name that inputs share by dynamicAxis=: they have one minibatch layout.",
                                    .inputs = {0, 0},
                                    .inputNames = {},
-                                   .traits = c_leafTraits,
+                                   .traits = axis,
                                    .parameters = {},
                                    .samples = {},
                                    .bookSection = "",
@@ -316,7 +318,7 @@ void RegisterInputNodes(NodeRegistry& registry)
          .inputs = {0, 0},
          .inputNames = {},
          .traits = c_leafTraits,
-         .parameters = {Option("property", ParameterKind::Text, "isTraining", "isTraining, the only one there is")},
+         .parameters = {Option("property", ParameterKind::Text, "isTraining", "isTraining, the only property")},
          .samples = {},
          .bookSection = "",
          .create = {}});

@@ -16,6 +16,7 @@ namespace cntk
 class LearnableParameterNode final : public ComputationNode
 {
 public:
+    static constexpr NodeKind c_kind = NodeKind::Parameter;
     void InferShape(ShapeInference& inference) override;
     void ForwardProp(const FrameRange&) override {}
     void BeginForwardProp() override { m_value = m_values.View(); }
@@ -23,7 +24,7 @@ public:
     void SetParameters(const NodeParameters& parameters) override; // rows, cols, init, value, initValueScale, ...
     std::string DescribeFields() const override;
     bool IsTrainableLeaf() const override { return m_learningRateMultiplier > 0; }
-    bool OwnsValue() const override { return true; }
+    void InferDimensions(const TensorShape& expected) override;
 
     // Sets the shape. Zero dimensions are inferred later; inferring sets the values to 0 unless an initialisation is
     // pending. Values are kept if the size of their matrix does not change ([M x N] becomes [M x 1 x 1 x N]).
@@ -67,6 +68,7 @@ private:
 class DynamicAxisNode final : public ComputationNode
 {
 public:
+    static constexpr NodeKind c_kind = NodeKind::DynamicAxis;
     void InferShape(ShapeInference&) override {}
     void ForwardProp(const FrameRange& range) override { Ops::Fill(Value(range), 0); }
     void SetLayout(MBLayoutPtr layout) { SetShape(TensorShape{1}, std::move(layout)); }
@@ -88,13 +90,13 @@ private:
 class InputValueNode final : public ComputationNode
 {
 public:
+    static constexpr NodeKind c_kind = NodeKind::Input;
     explicit InputValueNode(bool sparse = false) : m_isSparseInput(sparse) {}
     void InferShape(ShapeInference& inference) override;
     void ForwardProp(const FrameRange&) override {}
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override; // rows, cols, dims, dynamicAxis
     std::string DescribeFields() const override;
-    bool OwnsValue() const override { return true; }
 
     bool IsSparseInput() const { return m_isSparseInput; }
     void SetSampleShape(const TensorShape& shape);
@@ -136,5 +138,16 @@ private:
     std::vector<int32_t> m_hostRows;
     std::vector<int32_t> m_hostStarts;
 };
+
+struct TextMatrix
+{
+    size_t rows = 0;
+    size_t columns = 0;
+    std::vector<double> values; // column-major
+};
+
+// Reads numbers separated by white space, including infinite ones (inf, 1#INF). Ignores empty lines. All rows must have
+// the same length. Errors (Data) name the file, the line and the text found.
+TextMatrix ReadTextMatrix(const std::string& path);
 
 } // namespace cntk

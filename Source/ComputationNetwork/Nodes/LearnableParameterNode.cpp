@@ -1,20 +1,89 @@
-// LearnableParameter: shape, initial values, and the model file's fields in all versions.
+// LearnableParameter: shape, initial values (also from text files), and the model file's fields in all versions.
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/Nodes/ParameterFile.h"
 #include "ComputationNetwork/Nodes/ShapeParameters.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace cntk
 {
+
+namespace
+{
+
+constexpr std::string_view c_blanks = " \t\r\v\f";
+
+// Appends the numbers of a line and returns their count.
+size_t ReadLine(std::string_view line, const std::string& path, size_t lineNumber, std::vector<double>& values)
+{
+    size_t count = 0;
+    for (size_t start = line.find_first_not_of(c_blanks); start != std::string_view::npos;)
+    {
+        const size_t end = std::min(line.find_first_of(c_blanks, start), line.size());
+        const std::string_view token = line.substr(start, end - start);
+        const std::optional<double> number = ParseDouble(token);
+        if (!number)
+            Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": '", token,
+                 "' is not a number");
+        // Infinity is accepted, also as -1e50 in a float: it excludes rows from a softmax.
+        if (std::isnan(*number))
+            Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ", column ", start + 1, ": found ", token,
+                 ", expected a number");
+        values.push_back(*number);
+        count++;
+        start = line.find_first_not_of(c_blanks, end);
+    }
+    return count;
+}
+
+// Reads all rows and sets the matrix' rows and columns. The text is freed afterwards.
+std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
+{
+    const std::string text = ReadTextFile(ResolveInputPath(path));
+    std::vector<double> values;
+    size_t lineNumber = 0;
+    for (const std::string_view line : Split(text, '\n'))
+    {
+        lineNumber++;
+        const size_t count = ReadLine(line, path, lineNumber, values);
+        if (count == 0)
+            continue;
+        if (matrix.rows == 0)
+            values.reserve(count * (text.size() / line.size() + 1)); // an estimate that assumes rows of equal length
+        else if (count != matrix.columns)
+            Fail(ErrorKind::Data, "file '", path, "', line ", lineNumber, ": ", count,
+                 count == 1 ? " number" : " numbers", ", but the lines before have ", matrix.columns,
+                 "; all rows of a matrix have the same length");
+        matrix.columns = count;
+        matrix.rows++;
+    }
+    return values;
+}
+
+} // namespace
+
+TextMatrix ReadTextMatrix(const std::string& path)
+{
+    TextMatrix matrix;
+    const std::vector<double> byRow = ReadRows(path, matrix);
+    if (matrix.rows == 0)
+        Fail(ErrorKind::Data, "file '", path, "' holds no numbers; expected a matrix, one row a line");
+    matrix.values.resize(byRow.size());
+    for (size_t i = 0; i < matrix.rows; i++)
+        for (size_t j = 0; j < matrix.columns; j++)
+            matrix.values[j * matrix.rows + i] = byRow[i * matrix.columns + j];
+    return matrix;
+}
 
 namespace
 {
@@ -44,6 +113,26 @@ void LearnableParameterNode::InferShape(ShapeInference& inference)
         Fail(ErrorKind::Model, "the dimensions [", SampleLayout().ToString(), "] of parameter '", Name(),
              "' are not known: no node that uses it determines them; give them");
     m_value = m_values.View();
+}
+
+void LearnableParameterNode::InferDimensions(const TensorShape& expected)
+{
+    const TensorShape& known = SampleLayout();
+    if (!known.HasUnknown())
+        return;
+    // Dimensions that the user gave are kept. If they contradict the expected ones, the consumer's own check fails.
+    TensorShape inferred = known;
+    bool allUnknown = true;
+    for (size_t axis = 0; axis < known.Rank(); axis++)
+        allUnknown = allUnknown && known[axis] == 0;
+    if (allUnknown && known.Rank() < expected.Rank())
+        inferred = expected;
+    else
+        for (size_t axis = 0; axis < known.Rank(); axis++)
+            if (known[axis] == 0)
+                inferred.SetDim(axis, expected[axis]);
+    if (!(inferred == known))
+        SetParameterShape(inferred);
 }
 
 void LearnableParameterNode::SetParameterShape(const TensorShape& shape)
@@ -252,7 +341,7 @@ void RegisterParameterNodes(NodeRegistry& registry)
          .doc = "A matrix or tensor that training adapts; with learningRateMultiplier=0 a constant.",
          .inputs = {0, 0},
          .inputNames = {},
-         .traits = c_leafTraits,
+         .traits = OwnerTraits(NodeKind::Parameter),
          .parameters =
              {Dimension("rows", "", "first dimension; 0 = to be inferred from the node that uses it"),
               Dimension("cols", "1", "second dimension; 0 = to be inferred"),
@@ -271,7 +360,8 @@ void RegisterParameterNodes(NodeRegistry& registry)
               Option("initFromFilePath", ParameterKind::Text, "",
                      "text file for init=fromFile, one matrix row a line; without it "
                      "the values are 0 until another step sets them"),
-              Option("initOnCPUOnly", ParameterKind::Boolean, "false", "accepted; random values are always the CPU's"),
+              Option("initOnCPUOnly", ParameterKind::Boolean, "false",
+                     "accepted without effect: the CPU always generates the random values"),
               Option("randomSeed", ParameterKind::Integer, "-1",
                      "seed of the random initial values; -1 takes the network's counter")},
          .samples = {},

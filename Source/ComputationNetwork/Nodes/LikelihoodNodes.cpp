@@ -234,8 +234,8 @@ void RegisterLikelihoodNodes(NodeRegistry& registry)
     mixture.aliases = {"GMMLL"};
     mixture.inputs = {4, 4};
     mixture.inputNames = {"unnormedPrior", "means", "logStddev", "x"};
-    mixture.doc = "v = ln sum_c softmax(unnormedPrior)_c N(x; means_c, exp(logStddev_c)^2), one number a sample; means "
-                  "are the components' below one another, and each component has one deviation for all dimensions.";
+    mixture.doc = "v = ln sum_c softmax(unnormedPrior)_c N(x; means_c, exp(logStddev_c)^2), one value a sample. means "
+                  "stacks the means of the components. Each component has one deviation for all dimensions.";
     mixture.traits.backpropReadsOutput = false;
     mixture.bookSection = "4.1.4.21";
     // Each of the first three inputs is data or a parameter.
@@ -254,9 +254,8 @@ void RegisterLikelihoodNodes(NodeRegistry& registry)
     dummy.name = "DummyCriterion";
     dummy.inputs = {3, 3};
     dummy.inputNames = {"objective", "derivative", "x"};
-    dummy.doc =
-        "v = the sum of the objective; the gradient of x is the derivative given: a criterion that something else "
-        "computes. Only x gets a gradient.";
+    dummy.doc = "v = the sum of the objective; the gradient of x is the derivative given: for criteria that other "
+                "nodes compute. Only x gets a gradient.";
     dummy.traits = {.backpropReadsOutput = false, .needsWholeMinibatch = true, .isCriterion = true};
     dummy.samples = {Case({NotChecked(Data(TensorShape{1}, -1, 1)), NotChecked(Data(TensorShape{3}, -1, 1)),
                            Data(TensorShape{3}, -1, 1)}),

@@ -1,7 +1,7 @@
 // LSTM: a layer of memory cells as one node. It steps through time itself and carries its state from one minibatch to
 // the next.
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
@@ -46,7 +46,7 @@ constexpr double c_defaultState = double(0.1f);
 
 // Computes i, f, o = sigmoid(Wx x + Wh h' + b + w c'), with w c for o;  c = f c' + i tanh(Wx x + Wh h' + b);  h = o
 // tanh(c).
-class LstmNode final : public ComputationNode, public RecurrentState
+class LstmNode final : public ComputationNode, public RecurrentState, public StepState
 {
 public:
     void InferShape(ShapeInference& inference) override;

@@ -2,7 +2,8 @@
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/SparseSupport.h"
+#include "ComputationNetwork/ModelArchive.h"
+#include "ComputationNetwork/NodeRegistry.h"
 #include "Math/ElementwiseFunctions.h"
 
 #include <numeric>
@@ -136,6 +137,28 @@ void FillRowNumbers(const MatrixView& column)
                   std::iota(numbers.begin(), numbers.end(), tag);
                   column.device->CopyFromHost(column.data, numbers.data(), numbers.size() * sizeof(tag));
               });
+}
+
+size_t ElementsBelow(const TensorShape& shape, size_t axis)
+{
+    size_t elements = 1;
+    for (size_t below = 0; below < axis; below++)
+        elements *= shape[below];
+    return elements;
+}
+
+int32_t AxisParameter(const NodeParameters& parameters, const char* name, int32_t defaultAxis)
+{
+    const long long axis = parameters.Integer(name, defaultAxis);
+    if (axis < 1 || size_t(axis) > TensorShape::c_maxRank)
+        Fail(ErrorKind::Config, "parameter '", name, "' is ", axis, "; expected 1 to ", TensorShape::c_maxRank);
+    return int32_t(axis);
+}
+
+void CheckLoadedAxis(const ModelArchive& archive, int32_t axis)
+{
+    if (archive.IsLoading() && (axis < 1 || size_t(axis) > TensorShape::c_maxRank))
+        Fail(ErrorKind::Model, "the file names axis ", axis, "; expected 1 to ", TensorShape::c_maxRank);
 }
 
 } // namespace cntk

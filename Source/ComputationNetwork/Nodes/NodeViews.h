@@ -69,4 +69,13 @@ void AddCosineGradient(const CosineGradient& cosine, double beta);
 // Writes 0, 1, 2, ... into a column, in its element type.
 void FillRowNumbers(const MatrixView& column);
 
+// ---- axes of a sample; users and files count them from 1 ----
+
+// Returns the number of elements of the axes before `axis` (counted from 0): the distance of its neighbours in memory.
+size_t ElementsBelow(const TensorShape& shape, size_t axis);
+// Reads an axis parameter, counted from 1. Fails (Config) for an axis that no shape can have.
+int32_t AxisParameter(const NodeParameters& parameters, const char* name, int32_t defaultAxis);
+// Fails (Model) if the axis comes from a file and no shape can have it.
+void CheckLoadedAxis(const ModelArchive& archive, int32_t axis);
+
 } // namespace cntk

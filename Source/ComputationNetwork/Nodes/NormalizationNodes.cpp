@@ -101,10 +101,12 @@ private:
         if (Input(0)->IsPrecomputed())
             Fail(ErrorKind::Model, "the first input of ", TypeName(), ", '", Input(0)->Name(),
                  "', is itself a statistic (", Input(0)->TypeName(), "); expected the data to be normalised");
-        auto* meanParameter = dynamic_cast<LearnableParameterNode*>(Input(1).get());
-        auto* deviationParameter = dynamic_cast<LearnableParameterNode*>(Input(2).get());
-        const bool areStatistics = dynamic_cast<MeanNode*>(Input(1).get()) != nullptr &&
-                                   dynamic_cast<InvStdDevNode*>(Input(2).get()) != nullptr;
+        auto* meanParameter = As<LearnableParameterNode>(Input(1).get());
+        auto* deviationParameter = As<LearnableParameterNode>(Input(2).get());
+        const auto* mean = As<PrecomputeNode>(Input(1).get());
+        const auto* deviation = As<PrecomputeNode>(Input(2).get());
+        const bool areStatistics =
+            mean != nullptr && !mean->NeedsVariance() && deviation != nullptr && deviation->NeedsVariance();
         if (!areStatistics && (meanParameter == nullptr || deviationParameter == nullptr))
             Fail(ErrorKind::Model, TypeName(), " takes the data, a Mean and an InvStdDev (or two parameters), but '",
                  Input(1)->Name(), "' is a ", Input(1)->TypeName(), " and '", Input(2)->Name(), "' a ",
@@ -168,7 +170,9 @@ void RegisterStatistics(NodeRegistry& registry)
     const NodeTraits statistic = {.backpropReadsInputs = false,
                                   .backpropReadsOutput = false,
                                   .needsWholeMinibatch = true,
-                                  .differentiable = false};
+                                  .differentiable = false,
+                                  .kind = NodeKind::Statistic,
+                                  .ownsValue = true};
     registry.Add<MeanNode>({.name = "Mean",
                             .aliases = {},
                             .doc = "The mean of each row over the training data, computed before training; gaps do not "

@@ -1,8 +1,9 @@
 // Nodes that select frames: Where, PackedIndex, GatherPacked and ScatterPacked.
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ void RequireNumberPerFrame(const ComputationNode& node, size_t input, const Shap
 
 // Returns the positions, within their sequence, of the frames whose value is not 0. The selected frames form sequences
 // of their own.
-class WhereNode final : public ComputationNode
+class WhereNode final : public ComputationNode, public LayoutMaker
 {
 public:
     void InferShape(ShapeInference& inference) override
@@ -384,9 +385,8 @@ void RegisterPackingNodes(NodeRegistry& registry)
     registry.Add<WhereNode>(
         {.name = "Where",
          .aliases = {},
-         .doc = "The positions of the frames at which the condition, one number per frame, is not 0: counted from 0 "
-                "within each sequence, as sequences of their own, packed anew. Each sequence must have one. No "
-                "gradient.",
+         .doc = "The positions, counted from 0 within each sequence, of the frames whose condition (one value per "
+                "frame) is not 0. They form new, shorter sequences. Each sequence must have at least one. No gradient.",
          .inputs = {1, 1},
          .inputNames = {"cond"},
          .traits = makesLayout,
@@ -394,23 +394,22 @@ void RegisterPackingNodes(NodeRegistry& registry)
          .samples = {Case({Numbers({1, 2, 1, 0.5, 0, 0, -1, 0, 3, 1, 1, 0})})},
          .bookSection = "",
          .create = {}});
-    registry.Add<PackedIndexNode>(
-        {.name = "PackedIndex",
-         .aliases = {},
-         .doc = "The columns of the target's minibatch at the positions that the index has, counted from 0 within each "
-                "sequence (Where); -1 in gaps. No gradient.",
-         .inputs = {2, 2},
-         .inputNames = {"target", "index"},
-         .traits = traits,
-         .parameters = {},
-         .samples = {Case({Layout(Data({2})), Numbers({0, 0, 0, 0, 1, 2, 3, 0, 1, 2, 0, 0})}),
-                     Case({SparseData({3}), Numbers({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})})},
-         .bookSection = "",
-         .create = {}});
+    registry.Add<PackedIndexNode>({.name = "PackedIndex",
+                                   .aliases = {},
+                                   .doc = "Column numbers in the target's minibatch of the positions in index, counted "
+                                          "from 0 within each sequence (Where); -1 in gaps. No gradient.",
+                                   .inputs = {2, 2},
+                                   .inputNames = {"target", "index"},
+                                   .traits = traits,
+                                   .parameters = {},
+                                   .samples = {Case({Layout(Data({2})), Numbers({0, 0, 0, 0, 1, 2, 3, 0, 1, 2, 0, 0})}),
+                                               Case({SparseData({3}), Numbers({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})})},
+                                   .bookSection = "",
+                                   .create = {}});
     registry.Add<GatherPackedNode>(
         {.name = "GatherPacked",
          .aliases = {},
-         .doc = "Column j is the source's column index_j (PackedIndex); negative numbers give 0.",
+         .doc = "Column j is the source's column index_j (PackedIndex); negative indices give 0.",
          .inputs = {2, 2},
          .inputNames = {"index", "source"},
          .traits = traits,
@@ -419,20 +418,18 @@ void RegisterPackingNodes(NodeRegistry& registry)
                      Case({Numbers(columns), Parameter({3, 5})})},
          .bookSection = "",
          .create = {}});
-    registry.Add<ScatterPackedNode>(
-        {.name = "ScatterPacked",
-         .aliases = {},
-         .doc =
-             "A minibatch like that of cond, all 0 but for the source's columns: column j is added to column index_j "
-             "(PackedIndex).",
-         .inputs = {3, 3},
-         .inputNames = {"cond", "index", "source"},
-         .traits = traits,
-         .parameters = {},
-         .samples = {Case({Layout(Data({1})), Numbers(columns), Data({2})}),
-                     Case({SparseData({3}), Numbers(columns), Data({2})})},
-         .bookSection = "",
-         .create = {}});
+    registry.Add<ScatterPackedNode>({.name = "ScatterPacked",
+                                     .aliases = {},
+                                     .doc = "A minibatch with the layout of cond, 0 except for the columns of the "
+                                            "source: column j is added to column index_j (PackedIndex).",
+                                     .inputs = {3, 3},
+                                     .inputNames = {"cond", "index", "source"},
+                                     .traits = traits,
+                                     .parameters = {},
+                                     .samples = {Case({Layout(Data({1})), Numbers(columns), Data({2})}),
+                                                 Case({SparseData({3}), Numbers(columns), Data({2})})},
+                                     .bookSection = "",
+                                     .create = {}});
 }
 
 } // namespace cntk

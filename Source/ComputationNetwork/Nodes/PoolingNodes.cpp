@@ -1,12 +1,11 @@
 // MaxPooling, AveragePooling and Pooling.
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
 #include "ComputationNetwork/Nodes/ImageGeometry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
-#include "ComputationNetwork/Nodes/WindowFields.h"
 #include "Math/ImageOperations.h"
 
 namespace cntk
@@ -229,16 +228,15 @@ void RegisterPoolingNodes(NodeRegistry& registry)
          .inputs = {1, 1},
          .inputNames = {"m"},
          .traits = readsBoth,
-         .parameters = {Positional("kind", ParameterKind::Text, "max or average"),
-                        Positional("kernelShape", ParameterKind::Shape,
-                                   "dimensions of a window, as many as the input has"),
-                        Option("stride", ParameterKind::Shape, "1", "distance of windows, one or a list"),
-                        Option("autoPadding", ParameterKind::Text, "true",
-                               "as many windows as input / stride, the input in their middle; one or a list"),
-                        Option("lowerPad", ParameterKind::Shape, "0",
-                               "padding before the first element, one or a list"),
-                        Option("upperPad", ParameterKind::Shape, "0", "padding behind the last element, one or a list"),
-                        Option("imageLayout", ParameterKind::Text, "CHW", "CHW (cudnn)")},
+         .parameters =
+             {Positional("kind", ParameterKind::Text, "max or average"),
+              Positional("kernelShape", ParameterKind::Shape, "dimensions of a window, as many as the input has"),
+              Option("stride", ParameterKind::Shape, "1", "distance of windows, one or a list"),
+              Option("autoPadding", ParameterKind::Text, "true",
+                     "pads the input evenly on both sides, so that input / stride windows fit; one or a list"),
+              Option("lowerPad", ParameterKind::Shape, "0", "padding before the first element, one or a list"),
+              Option("upperPad", ParameterKind::Shape, "0", "padding after the last element, one or a list"),
+              Option("imageLayout", ParameterKind::Text, "CHW", "CHW (cudnn)")},
          .samples = {PoolingSample({4, 3, 2}, true, {{"kind", "max"}, {"kernelShape", "3:2:1"}, {"stride", "2:1:1"}}),
                      PoolingSample({4, 3, 2}, true, {{"kind", "average"}, {"kernelShape", "3:3:1"}, {"stride", "2"}}),
                      PoolingSample({3, 4, 2, 3}, true,

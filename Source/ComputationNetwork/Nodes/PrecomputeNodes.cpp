@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
@@ -182,9 +182,9 @@ std::string PrecomputeNode::DescribeFields() const
 
 const Matrix* StoredValues(const ComputationNode& node)
 {
-    if (const auto* parameter = dynamic_cast<const LearnableParameterNode*>(&node))
+    if (const auto* parameter = As<LearnableParameterNode>(&node))
         return &parameter->Values();
-    if (const auto* statistic = dynamic_cast<const PrecomputeNode*>(&node))
+    if (const auto* statistic = As<PrecomputeNode>(&node))
         return &statistic->Values();
     return nullptr;
 }

@@ -16,6 +16,7 @@ namespace cntk
 class PrecomputeNode : public ComputationNode
 {
 public:
+    static constexpr NodeKind c_kind = NodeKind::Statistic;
     void InferShape(ShapeInference& inference) override;
     // Adds the minibatch to the statistics during the pass; afterwards does nothing. Fails (Model) before the pass.
     void ForwardProp(const FrameRange& range) override;
@@ -23,10 +24,9 @@ public:
     std::vector<TemporarySpec> Temporaries() const override;
     void SerializeFields(ModelArchive& archive) override;
     std::string DescribeFields() const override;
-    bool OwnsValue() const override { return true; }
-    bool IsPrecomputed() const override { return true; }
     bool ReadsInputs() const override { return !m_hasComputed; }
 
+    virtual bool NeedsVariance() const = 0; // true for InvStdDev, false for Mean
     bool HasComputed() const { return m_hasComputed; }
     void BeginPrecompute();
     // Fails (Data) if the pass had no samples.
@@ -40,7 +40,6 @@ protected:
     // Number, mean and sum of squared deviations of the samples so far, in double precision.
     const std::vector<double>& MeanSoFar() const { return m_mean; }
     double VarianceSoFar(size_t row) const { return m_sumOfSquares[row] / double(m_samples); }
-    virtual bool NeedsVariance() const = 0;
     virtual double Statistic(size_t row) const = 0;
 
 private:
@@ -57,16 +56,20 @@ private:
 
 class MeanNode final : public PrecomputeNode
 {
-protected:
+public:
     bool NeedsVariance() const override { return false; }
+
+protected:
     double Statistic(size_t row) const override { return MeanSoFar()[row]; }
 };
 
 // Computes 1 / sqrt(variance), the variance biased (1/N) and at least 1e-10.
 class InvStdDevNode final : public PrecomputeNode
 {
-protected:
+public:
     bool NeedsVariance() const override { return true; }
+
+protected:
     double Statistic(size_t row) const override;
 };
 

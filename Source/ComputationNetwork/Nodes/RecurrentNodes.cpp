@@ -2,7 +2,7 @@
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
@@ -393,8 +393,11 @@ NodeType DelayType(const char* name, std::vector<std::string> aliases, int direc
     type.doc = doc;
     type.inputs = {1, 1};
     type.inputNames = {"x"};
-    type.traits = {
-        .backpropReadsInputs = false, .backpropReadsOutput = false, .isDelay = true, .delayDirection = direction};
+    type.traits = {.backpropReadsInputs = false,
+                   .backpropReadsOutput = false,
+                   .isDelay = true,
+                   .delayDirection = direction,
+                   .kind = NodeKind::Delay};
     const auto parameter =
         [](const char* parameterName, ParameterKind kind, const char* defaultText, bool positional, const char* text)
     {
@@ -410,7 +413,7 @@ NodeType DelayType(const char* name, std::vector<std::string> aliases, int direc
         parameter("rows", ParameterKind::Integer, "0", true,
                   "elements of a sample, used until the input's size is known; 0: inferred"),
         parameter("cols", ParameterKind::Integer, "0", true, "without effect"),
-        parameter("timeStep", ParameterKind::Integer, "1", false, "how many steps the value is from"),
+        parameter("timeStep", ParameterKind::Integer, "1", false, "distance in steps between the value and its source"),
         parameter("defaultHiddenActivity", ParameterKind::Real, "0.1", false, "the value outside the sequence"),
     };
     type.parameters[2].aliases = {"delayTime"};
@@ -445,7 +448,7 @@ void RegisterRecurrentNodes(NodeRegistry& registry)
                            "v(t) = x(t - timeStep), or defaultHiddenActivity before the start of the sequence. Makes "
                            "loops that run forward in time."));
     registry.Add(DelayType("FutureValue", {}, -1,
-                           "v(t) = x(t + timeStep), or defaultHiddenActivity behind the end of the sequence. Makes "
+                           "v(t) = x(t + timeStep), or defaultHiddenActivity after the end of the sequence. Makes "
                            "loops that run backward in time."));
 }
 

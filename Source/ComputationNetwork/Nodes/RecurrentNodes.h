@@ -1,7 +1,7 @@
 // PastValue and FutureValue (book 2.6). The planner uses these classes: equal delays of one node are merged.
 #pragma once
 
-#include "ComputationNetwork/ComputationNode.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 
 #include <array>
 #include <cstddef>
@@ -63,9 +63,10 @@ std::vector<std::shared_ptr<RecurrentState>> RecurrentStatesOf(const std::vector
 // Computes v(t) = x(t - n) with direction +1, x(t + n) with -1, and the initial value outside the sequence. If a
 // sequence began in an earlier minibatch, a PastValue continues from the state kept. A FutureValue cannot see beyond
 // the minibatch and takes the initial value. Gaps also get the initial value, so that they hold valid numbers.
-class DelayNode final : public ComputationNode, public RecurrentState
+class DelayNode final : public ComputationNode, public RecurrentState, public StepState
 {
 public:
+    static constexpr NodeKind c_kind = NodeKind::Delay;
     explicit DelayNode(int direction) : m_isPast(direction > 0) {}
 
     void InferShape(ShapeInference& inference) override;

@@ -413,10 +413,9 @@ void RegisterSequenceNodes(NodeRegistry& registry)
 
     NodeType crf;
     crf.name = "CRF";
-    crf.doc =
-        "v = -log p(labels) of a conditional random field: scores [labels x *], transitions [to x from]; the "
-        "label before the first one of a sequence is taken to be the first one. Of a truncated sequence each piece "
-        "counts as a sequence of its own.";
+    crf.doc = "v = -log p(labels) of a conditional random field: scores [labels x *], transitions [to x from]; the "
+              "label before the first one of a sequence is taken to be the first one. Each piece of a truncated "
+              "sequence counts as a separate sequence.";
     crf.inputs = {3, 3};
     crf.inputNames = {"labels", "scores", "transitions"};
     crf.traits = {
@@ -429,7 +428,7 @@ void RegisterSequenceNodes(NodeRegistry& registry)
     decoder.aliases = {"SequenceDecoder"};
     decoder.doc = "The most likely labels, one 1 a column, given scores and transitions [to x from]; the first and the "
                   "last label of each sequence are those of the labels input. Each piece of a truncated sequence is "
-                  "decoded on its own.";
+                  "decoded separately.";
     decoder.inputs = {3, 3};
     decoder.inputNames = {"labels", "scores", "transitions"};
     decoder.traits = {.needsWholeMinibatch = true, .differentiable = false};

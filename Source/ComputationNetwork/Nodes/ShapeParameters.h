@@ -50,4 +50,13 @@ inline NodeParameterInfo Dimension(const char* name, const char* defaultText, co
 
 constexpr NodeTraits c_leafTraits = {.backpropReadsInputs = false, .backpropReadsOutput = false, .isLeaf = true};
 
+// Returns the traits of a leaf of one kind that holds its value's memory itself.
+constexpr NodeTraits OwnerTraits(NodeKind kind)
+{
+    NodeTraits traits = c_leafTraits;
+    traits.kind = kind;
+    traits.ownsValue = true;
+    return traits;
+}
+
 } // namespace cntk

@@ -1,9 +1,8 @@
 // Nodes that stack samples: RowStack, RowRepeat.
 #include "Common/Error.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
-#include "ComputationNetwork/Nodes/NodeAxis.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
@@ -252,8 +251,8 @@ void RegisterStackNodes(NodeRegistry& registry)
     registry.Add<RowStackNode>(
         {.name = "RowStack",
          .aliases = {"Parallel"},
-         .doc = "The rows of all inputs below one another; along another dimension with axis. Other dimensions are "
-                "equal, or 1 and repeated, as a parameter is over all samples.",
+         .doc = "Stacks the rows of all inputs, or another dimension with axis. Their other dimensions must be equal, "
+                "or 1, which is repeated. A parameter is repeated over all samples.",
          .inputs = {1, Arity::c_any},
          .inputNames = {"x"},
          .traits = c_readsGradientsOnly,
@@ -268,8 +267,8 @@ void RegisterStackNodes(NodeRegistry& registry)
     registry.Add<RowRepeatNode>(
         {.name = "RowRepeat",
          .aliases = {},
-         .doc = "v = numRepeats copies of x below one another: v_(i + k*rows(x)) = x_i for k = 0 to numRepeats-1. Of a "
-                "tensor, and of a matrix parameter, the last dimension is repeated: its columns.",
+         .doc = "v = numRepeats copies of x below one another: v_(i + k*rows(x)) = x_i for k = 0 to numRepeats-1. For "
+                "a tensor or a matrix parameter it repeats the last dimension: the columns.",
          .inputs = {1, 1},
          .inputNames = {"x"},
          .traits = c_readsGradientsOnly,

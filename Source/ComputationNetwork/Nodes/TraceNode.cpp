@@ -2,9 +2,10 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/GradientSamples.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetwork/Nodes/NodeViews.h"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ bool IsNumberFormat(const std::string& text)
            std::count(text.begin(), text.end(), '.') <= 1;
 }
 
-class TraceNode final : public ComputationNode
+class TraceNode final : public ComputationNode, public StepState
 {
 public:
     void InferShape(ShapeInference& inference) override
@@ -222,17 +223,19 @@ void RegisterTraceNodes(NodeRegistry& registry)
     registry.Add<TraceNode>(
         {.name = "Trace",
          .aliases = {},
-         .doc = "v = x, printed to standard error in the first minibatches and now and then later.",
+         .doc = "v = x, printed to standard error in the first minibatches, later once in a while.",
          .inputs = {1, 1},
          .inputNames = {"x"},
          .traits = {.backpropReadsInputs = false, .backpropReadsOutput = false, .backpropOverwrites = true},
          .parameters = {Option("say", ParameterKind::Text, "", "a message before the values"),
-                        Option("logFirst", ParameterKind::Integer, "10", "prints so many first minibatches"),
-                        Option("logFrequency", ParameterKind::Integer, "100", "and then one of so many; 0 = none"),
+                        Option("logFirst", ParameterKind::Integer, "10", "number of first minibatches to print"),
+                        Option("logFrequency", ParameterKind::Integer, "100",
+                               "afterwards prints one minibatch of this many; 0 = none"),
                         Option("logGradientToo", ParameterKind::Boolean, "false", "prints gradients, too"),
-                        Option("precisionFormat", ParameterKind::Text, "", "width and precision of numbers: 8.3"),
-                        Option("onlyUpToRow", ParameterKind::Integer, "4294967295", "prints so many rows"),
-                        Option("onlyUpToT", ParameterKind::Integer, "4294967295", "and so many steps of a sequence")},
+                        Option("precisionFormat", ParameterKind::Text, "", "width and precision of values: 8.3"),
+                        Option("onlyUpToRow", ParameterKind::Integer, "4294967295", "largest number of rows to print"),
+                        Option("onlyUpToT", ParameterKind::Integer, "4294967295",
+                               "largest number of steps of a sequence to print")},
          .samples = {Case({Data({3})}, quiet), Case({Parameter({3, 2})}, quiet)},
          .bookSection = "",
          .create = {}});

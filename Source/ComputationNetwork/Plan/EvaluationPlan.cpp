@@ -189,7 +189,7 @@ std::optional<ElementwiseOp> ActivationOf(const ComputationNode& node)
 
 bool IsSparseInput(const ComputationNode& node)
 {
-    const auto* input = dynamic_cast<const InputValueNode*>(&node);
+    const auto* input = As<InputValueNode>(&node);
     return input != nullptr && input->IsSparseInput();
 }
 
@@ -209,7 +209,7 @@ bool IsPlainProduct(const ComputationNode& node)
 // Returns true for a convolution of minibatch data.
 bool IsConvolution(const ComputationNode& node)
 {
-    return dynamic_cast<const ConvolutionNode*>(&node) != nullptr && node.HasMBLayout();
+    return As<ConvolutionNode>(&node) != nullptr && node.HasMBLayout();
 }
 
 // Returns true for Plus(product, bias) or Plus(bias, product), with a bias of one column without layout, or one value
@@ -220,7 +220,7 @@ bool IsBiasAddition(const ComputationNode& node, const ComputationNode& product)
         !(node.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes()))
         return false;
     const ComputationNode& bias = OtherInput(node, product);
-    if (const auto* convolution = dynamic_cast<const ConvolutionNode*>(&product))
+    if (const auto* convolution = As<ConvolutionNode>(&product))
         return convolution->IsMapBias(bias);
     return !bias.HasMBLayout() && bias.ValueColumns() == 1 && bias.ValueRows() == product.SampleElements() &&
            bias.SampleLayout().WithoutTrailingOnes() == product.SampleLayout().WithoutTrailingOnes();
@@ -237,7 +237,7 @@ bool IsEmbedding(const ComputationNode& node)
 
 bool IsParameter(const ComputationNode& node)
 {
-    return dynamic_cast<const LearnableParameterNode*>(&node) != nullptr;
+    return As<LearnableParameterNode>(&node) != nullptr;
 }
 
 // Returns true for a product of an embedding, or its chain, that can be computed at the place of the first

@@ -2,10 +2,11 @@
 #include "SGD/Files/NetworkComparison.h"
 
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelStreams.h"
-#include "ComputationNetwork/GeneratedName.h"
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/ConvolutionNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 
 #include <algorithm>
 #include <set>
@@ -51,11 +52,12 @@ std::string DifferenceOfParameters(const ComputationNetwork& loaded, const Compu
 std::string ArgumentsOf(ComputationNode& node)
 {
     std::string bytes;
-    if (node.InputCount() == 0 || node.IsPrecomputed() || node.StepCounter() != nullptr ||
-        dynamic_cast<const ConvolutionNode*>(&node) != nullptr)
+    auto* const state = Interface<StepState>(node);
+    if (node.InputCount() == 0 || node.IsPrecomputed() || (state != nullptr && state->StepCounter() != nullptr) ||
+        As<ConvolutionNode>(&node) != nullptr)
         return bytes;
     ByteWriter out(&bytes);
-    ModelWriter archive(out);
+    ModelArchive archive(out);
     archive.SetElementType(node.GetDataType());
     node.SerializeFields(archive);
     return bytes;
@@ -68,8 +70,7 @@ std::string DifferenceOfLeaves(const ComputationNode& loaded, const ComputationN
         return EqualsIgnoreCase(loaded.Name(), described.Name())
                    ? ""
                    : Concat("it has '", loaded.Name(), "' where '", described.Name(), "' stands in the description");
-    if (dynamic_cast<const LearnableParameterNode*>(&loaded) == nullptr ||
-        loaded.SampleLayout() == described.SampleLayout())
+    if (As<LearnableParameterNode>(&loaded) == nullptr || loaded.SampleLayout() == described.SampleLayout())
         return {};
     return Concat("its '", loaded.Name(), "' is ", loaded.SampleLayout().ToString(), ", but ",
                   described.SampleLayout().ToString(), " in the description");

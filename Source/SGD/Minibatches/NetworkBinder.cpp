@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/ComputationNode.h"
 
 #include <algorithm>
 #include <span>
@@ -134,9 +134,9 @@ NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const
     }
     for (const ComputationNodePtr& node : fed)
     {
-        if (node->TypeName() == "ClassBasedCrossEntropyWithSoftmax")
+        if (node->Type().traits.readsWordClasses)
             CheckWordClasses(*node);
-        if (node->TypeName() == "NCEBasedCrossEntropyWithSoftmax")
+        if (node->Type().traits.samplesWords)
             RequireNoWordClasses(*node);
         if (auto criterion = std::dynamic_pointer_cast<SequenceCriterionNode>(node))
             m_latticeNodes.push_back(std::move(criterion));
@@ -315,7 +315,7 @@ void TakeSingleWords(ComputationNetwork& network, const std::vector<StreamInfo>&
     const auto isLabelOfNoise = [](const ComputationNode& node, const ComputationNodePtr& input)
     {
         const auto& inputs = node.Inputs();
-        return node.TypeName() == "NCEBasedCrossEntropyWithSoftmax" && inputs[0] == input &&
+        return node.Type().traits.samplesWords && inputs[0] == input &&
                std::find(inputs.begin() + 1, inputs.end(), input) == inputs.end();
     };
     const auto uses = [](const ComputationNode& node, const ComputationNodePtr& input)

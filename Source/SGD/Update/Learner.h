@@ -7,8 +7,8 @@
 // does it.
 #pragma once
 
-#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "Math/RepeatedWork.h"
 #include "SGD/Update/GradientTransforms.h"
 #include "SGD/Update/UpdateRule.h"

@@ -1,5 +1,4 @@
-// What every node type must hold, by being registered: gradients, accumulation, gaps, traits, frames, devices, files,
-// documentation.
+// Tests of all registered node types: gradients, accumulation, gaps, traits, frames, devices, files, documentation.
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -309,7 +308,7 @@ TEST_P(RegistryTest, SavedAgainIsTheSame)
                 });
 }
 
-// What help says to be the default is what a node gets that is not told anything.
+// A node without parameters has the default values that help documents.
 TEST_P(RegistryTest, DefaultsAreAsDocumented)
 {
     const std::string file = testing::TempDir() + "registry." + Type().name + ".default.dnn";

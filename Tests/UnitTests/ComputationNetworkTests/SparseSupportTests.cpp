@@ -2,7 +2,7 @@
 // the dense one does, all else is refused when the network is validated, with the node, the input and what to do
 // instead.
 #include "Common/Error.h"
-#include "ComputationNetwork/SparseSupport.h"
+#include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetworkTests/RegistryTest.h"
 #include "ReferenceBackend/ReferenceDevice.h"
 
@@ -86,7 +86,7 @@ protected:
         };
         EXPECT_TRUE(std::any_of(chosen.begin(), chosen.end(), names)) << report;
         EXPECT_NE(report.find("make it dense: InputValue in place of SparseInputValue"), std::string::npos) << report;
-        // What may be sparse here, or elsewhere.
+        // The message names the inputs of this type that may be sparse, or other types with sparse inputs.
         const std::string here = SparseInputNames(Type());
         EXPECT_TRUE(here.empty() || report.find("only " + here + " may be sparse; ") != std::string::npos ||
                     report.find(" only beside ") != std::string::npos)

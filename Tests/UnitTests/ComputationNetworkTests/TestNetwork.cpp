@@ -2,7 +2,7 @@
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "Math/Operations.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Values and gradients of plain networks and recurrent loops with gaps. Sharing and fusion change no result, and the
 // steady state allocates nothing.
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "Math/Operations.h"
 

@@ -1,5 +1,5 @@
 // Products of embedded words, computed for distinct words, agree with the node-by-node result.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "Math/Cpu/CpuDevice.h"

@@ -1,6 +1,6 @@
 // Loops with merged delays and products agree with the node-by-node result.
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Evaluation/LoopStep.h"
-#include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "Math/Cpu/CpuDevice.h"
 

@@ -1,5 +1,5 @@
 // Loops of random nodes: merging and fusing does not change results, and gradients agree with differences.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Checkpoints: round trips, the original's files, the older form, refusals on their full text.
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
-#include "ComputationNetwork/Files/ByteStream.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Files/ModelFile.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Device.h"
 
@@ -208,7 +208,7 @@ TEST_F(CheckpointFileTests, EveryPrefixIsAnErrorUpToTheOriginalsEnd)
     const size_t ownBegin = whole.find(std::string(reinterpret_cast<const char*>(own.c_str()), 2 * own.size()));
     for (size_t size = 0; size < whole.size(); size++)
     {
-        // What ends before the whole mark of our section is a file of the original.
+        // A file that ends before the mark of this program's section is complete is a valid file of CNTK v1.1.
         if (size >= ownBegin && size < ownBegin + 2 * (own.size() + 1))
             continue;
         WriteBytes(m_path, std::string_view(whole).substr(0, size));

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
-#include "ComputationNetwork/Files/ByteStream.h"
-#include "ComputationNetwork/Files/ModelStreams.h"
+#include "ComputationNetwork/ModelArchive.h"
 
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -43,7 +42,7 @@ public:
             Add(value);
         return *this;
     }
-    // Of doubles: 0, 1, 2, ...
+    // Appends a matrix of doubles with the values 0, 1, 2, ...
     FieldBytes& DenseMatrix(uint64_t rows, uint64_t columns)
     {
         Add('d').Text("BMAT").Add(uint64_t(8)).Text("unnamed").Add(int32_t(0)).Add(rows).Add(columns);
@@ -55,7 +54,7 @@ public:
     void Load(ComputationNode& node, uint64_t version) const
     {
         ByteReader in(m_bytes, "test.dnn", "model file");
-        ModelReader archive(in, version, false, DataType::Float64, node.GetDevice());
+        ModelArchive archive(in, version, false, DataType::Float64, node.GetDevice());
         node.SerializeFields(archive);
         EXPECT_EQ(in.Left(), 0u);
     }

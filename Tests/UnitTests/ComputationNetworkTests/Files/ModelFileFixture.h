@@ -5,8 +5,8 @@
 #include "Common/File.h"
 #include "CommonTests/TemporaryFolder.h"
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "ComputationNetwork/Files/ByteStream.h"
 #include "ComputationNetwork/Files/ModelFile.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
 #include <filesystem>

@@ -3,7 +3,6 @@
 #include "Common/File.h"
 #include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/Files/ForeignFiles.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/BatchNormalizationNode.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -91,7 +90,7 @@ TEST_F(ModelFileTests, ReloadsParametersByName)
     EXPECT_EQ(weights->Values().View().data, memory);
 }
 
-// What training makes besides parameters: statistics, and how many minibatches the running ones stand for.
+// Training also sets precomputed statistics, and the number of minibatches behind running statistics.
 TEST_F(ModelFileTests, ReloadsStatisticsByName)
 {
     const auto network = std::make_unique<ComputationNetwork>(DataType::Float32, m_device);

@@ -87,7 +87,7 @@ TEST_F(OldModelFiles, InputsOfTheOldDialectAreImagesForWindowsOnly)
     }
 }
 
-// What a node says of one sample.
+// Returns the value of a node for one sample.
 std::vector<double> ValueOfSample(ComputationNetwork& network, const char* inputName, const std::vector<double>& sample,
                                   const char* name)
 {
@@ -280,8 +280,8 @@ TEST_F(OldModelFiles, ReadsTheAxisNameOfWhere)
     EXPECT_EQ(network->Require("y")->Input(0)->Name(), "x");
 }
 
-// What the original reads without ever writing it: the older form of a shape in a newer file, the end of a group that
-// is not there.
+// CNTK v1.1 reads two forms that it never writes: the older form of a shape in a newer file, and the end mark of a
+// group that has no begin mark.
 TEST_F(OldModelFiles, ReadsWhatTheOriginalTolerates)
 {
     ModelBytes file;

@@ -156,7 +156,7 @@ struct Similarity
     std::vector<double> gradients[2];
 };
 
-// Of two columns, by one of the two types; with one pair both compute the same.
+// Returns the cosine of two columns. Both node types compute the same for a single pair.
 Similarity SimilarityOf(const std::string& type, DataType dataType, const std::vector<double>& x,
                         const std::vector<double>& y)
 {

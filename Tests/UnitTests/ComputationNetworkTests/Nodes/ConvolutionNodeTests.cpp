@@ -74,7 +74,7 @@ TEST(ConvolutionNodeTest, ChannelsFirstHasTheBooksOrder)
     EXPECT_EQ(net.convolution->SampleLayout(), (TensorShape{2, 2, 2}));
 }
 
-// As the original stores it.
+// CNTK v1.1 stores the fields in this form.
 TEST(ConvolutionNodeTest, TheBooksFormCountsMapsAlongTheChannels)
 {
     for (const char* layout : {"HWC", "CHW"})

@@ -100,7 +100,7 @@ TEST(CriterionNodesTest, ErrorsAreCountedWithTiesToTheLowestIndex)
     }
 }
 
-// Of equal elements those of lower index come first.
+// Elements of lower index precede equal elements of higher index.
 TEST(CriterionNodesTest, TiesAmongTheKLargest)
 {
     const std::vector<double> labels = {0, 1, 0, 1, 0, 0, 1, 0, 0}, predictions(9, 5);

@@ -145,8 +145,8 @@ TEST(ElementwiseNodesTest, ABiasInAFusedChainSkipsGaps)
         EXPECT_NEAR(gradients[0][i], gradients[1][i], 1e-12);
 }
 
-// What a GPU is asked for does not grow with the stretches between gaps: of a bias, a diagonal, a factor and rows below
-// others, whose gradients are sums over all samples. Gaps hold no numbers.
+// The number of GPU operations does not grow with the number of gaps. The gradients of a bias, a diagonal, a factor
+// and stacked rows are sums over all samples. Gaps contain NaN.
 TEST(ElementwiseNodesTest, SumsOverSamplesAreOneOnAGpu)
 {
     constexpr size_t rows = 4, steps = 8;

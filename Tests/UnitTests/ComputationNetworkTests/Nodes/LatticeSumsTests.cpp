@@ -1,5 +1,5 @@
 // Sums over lattices against all paths, one by one.
-#include "ComputationNetwork/Nodes/LatticeSums.h"
+#include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 #include "RandomLattice.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ struct Utterance
     std::vector<uint32_t> reference;
 };
 
-// What is asked of a lattice, of its paths one by one.
+// Computes the sums over a lattice by enumerating its paths.
 struct PathSums
 {
     PathSums(const Utterance& utterance, const SequenceTrainingSettings& settings)
@@ -135,7 +135,7 @@ TEST(LatticeSums, PosteriorsAreDerivatives)
         }
 }
 
-// As in a minibatch of several utterances side by side, in single precision.
+// The frames of an utterance lie apart in a minibatch of several parallel utterances, in single precision.
 TEST(LatticeSums, FramesMayBeAnywhere)
 {
     const Utterance utterance(7);

@@ -1,9 +1,8 @@
 // Leaves: initial values (the original's), text files, parameters, the reader's data, the model file's fields.
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/Files/ModelArchive.h"
+#include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/Nodes/ParameterFile.h"
 #include "ComputationNetworkTests/Files/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
@@ -298,8 +297,8 @@ TEST(InputValueTest, WordsThatAreRootsOrKeptAreDense)
 // The predictions come from a reader, too, which gives both as rows and values: only of labels is that form read.
 TEST(InputValueTest, PredictionsThatComeAsRowsAndValuesAreDense)
 {
-    // Of the first sample word 2 has ln 3, of the others words 1 and 3: softmaxes of 1/6, 3/6 and 1/6, two of them
-    // wrong; then of the last one word 0.
+    // In the first sample word 2 has the value ln 3, in the other two words 1 and 3. The softmaxes of the labels are
+    // 1/6, 3/6 and 1/6, so two predictions are wrong. In the second minibatch word 0 of the last sample has ln 3.
     for (const auto& [type, first, second] :
          {std::tuple("ErrorPrediction", 2.0, 1.0),
           {"CrossEntropyWithSoftmax", std::log(6.0 * 2.0 * 6.0), std::log(6.0 * 2.0 * 2.0)}})

@@ -1,5 +1,5 @@
 // LSTM: its values against formulas written out, truncated sequences, the state of checkpoints, wrong shapes.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetworkTests/Files/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"

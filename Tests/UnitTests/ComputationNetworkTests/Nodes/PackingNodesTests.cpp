@@ -1,6 +1,6 @@
 // Where, PackedIndex, GatherPacked, ScatterPacked: the frames they pick, the layouts they make, gradients through them,
 // and what is wrong with their data.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>

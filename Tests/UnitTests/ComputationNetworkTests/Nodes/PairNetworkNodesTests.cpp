@@ -1,6 +1,6 @@
 // Two networks paired: gradients through both, sequences of different lengths, model files, errors.
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <filesystem>
@@ -92,7 +92,7 @@ TEST(PairNetworkTest, GradientsGoThroughBothNetworks)
         EXPECT_NEAR(comparison.backpropagated, comparison.numeric, 1e-6) << comparison.Describe(*pair.criterion);
 }
 
-// What stands in gaps, and how sequences lie beside each other, changes nothing.
+// Values in gaps and the arrangement of parallel sequences do not change the result.
 TEST(PairNetworkTest, EachSequenceSeesItsOwnMemoriesOnly)
 {
     const auto criterionOf = [](std::vector<size_t> ofEncoder, std::vector<size_t> ofDecoder)

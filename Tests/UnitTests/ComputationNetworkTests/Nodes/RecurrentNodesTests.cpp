@@ -1,6 +1,6 @@
 // PastValue and FutureValue: sequences beside and behind each other, gaps, time steps, truncated sequences, loops in
 // both directions.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetworkTests/Files/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
@@ -64,8 +64,8 @@ TEST(DelayNode, LooksAheadInsideTheSequence)
     EXPECT_EQ(DelayedValues("FutureValue", 2), (std::vector<double>{-1, 22, -1, 23, 14, -1, -1, -1, -1, -1}));
 }
 
-// What a step's neighbours have in common is asked of the device once: with one sequence that begins among 16 there are
-// three parts to copy, and two that pass their gradient on.
+// Adjacent sequences with the same kind of step are copied by one operation. If one of 16 sequences begins, there are
+// three copies, and two operations pass gradients on.
 TEST(DelayNode, NeighboursOfOneKindAreOneCopy)
 {
     constexpr size_t rows = 16, steps = 4;
@@ -125,7 +125,7 @@ TEST(DelayNode, ParametersAreChecked)
               "parameter 'rows' is -2; expected 0 (to be inferred) or more");
 }
 
-// As the original keeps it, in networks of double precision, too.
+// CNTK v1.1 keeps initial values in single precision, also in networks of double precision.
 TEST(DelayNode, StartValuesAreInSinglePrecision)
 {
     TestNetwork net;
@@ -170,7 +170,8 @@ TEST(DelayNode, NeedsMinibatchData)
               "PastValue needs minibatch data, but 'W' [2 x 3] is the same at all times");
 }
 
-// What RowRepeat makes of [2 x 1] depends on whether that are data, which a loop's first pass has to know.
+// The output shape of RowRepeat for [2 x 1] depends on whether its input has a layout. The first pass over a loop must
+// know it.
 TEST(DelayNode, LayoutsAreKnownBeforeShapesAreInferredAroundALoop)
 {
     TestNetwork net;
@@ -299,8 +300,9 @@ TEST(TruncatedSequences, APassBeginsWithoutState)
     EXPECT_NE(anew, std::vector<double>(first.begin() + 8, first.begin() + 16));
 }
 
-// What is not known of a sequence that began before the pass is the start value in the next minibatch, too, where a
-// delay looks back over all of the one before: sequences that begin with the pass give the same.
+// Steps before the pass are unknown for a sequence that began earlier; a delay gives them the initial value. This also
+// holds in the next minibatch if the delay is longer than the first one. Sequences that begin with the pass give the
+// same values.
 TEST(TruncatedSequences, WhatWasBeforeThePassStaysUnknown)
 {
     const std::vector<double> data = SomeData(3 * 2 * c_steps);

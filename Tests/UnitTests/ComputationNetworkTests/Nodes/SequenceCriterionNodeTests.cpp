@@ -1,6 +1,6 @@
 // SequenceWithSoftmax through a network, against differences and against its formula.
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "CudaEmulation/EmulatedGpu.h"

@@ -33,7 +33,7 @@ struct Tagger : TestNetwork
         values[a] = values[2 + b] = values[4 + c] = 1;
         SetInput(labels, values);
     }
-    // Of a path; the label before the first is `before`.
+    // Returns the score of a path. `before` is the label before the first one.
     double Score(size_t before, size_t a, size_t b, size_t c) const
     {
         const std::vector<double> t = ValueOf(transitions);
@@ -46,7 +46,7 @@ struct Tagger : TestNetwork
 
 } // namespace
 
-// What is where follows from the layout, which is another one with each minibatch.
+// The positions follow from the layout, which differs in each minibatch.
 TEST(TimeReverse, FollowsTheLayoutOfEachMinibatch)
 {
     TestNetwork net;

@@ -68,7 +68,7 @@ TEST(ShapeNodesTest, ValuesOfMatrices)
                 ElementsAre(1, 2, 3, 10, 20, 30, 0, 0, 0, 8, 10, 12));
 }
 
-// Of files: places that count from the end, and the axes, which versions from 3 on have.
+// Files contain positions that count from the end and, from version 3 on, axes.
 TEST(ShapeNodesTest, ReadFieldsOfAllVersions)
 {
     TestNetwork net;
@@ -376,7 +376,7 @@ TEST(ReshapeNodesTest, LayoutsThatAreOnlyEqualCanBeReconciled)
     EXPECT_EQ(MessageOf([&] { evaluator.Forward(); }), "ReconcileDynamicAxis 'same': the minibatch layouts of 'y' and "
                                                        "'x' differ: sequence 1 has 0 samples of 'y' and 1 "
                                                        "of 'x'; expected the same sequences of the same lengths");
-    // As many columns, but two sequences and one.
+    // The layouts have equally many columns, but one has two sequences and the other one.
     net.network.Layout("other")->Init(1, 2);
     net.network.Layout("other")->AddSequence(0, 0, 0, 2);
     dynamic_cast<InputValueNode&>(*y).SetDense(values, 2, 2);

@@ -1,8 +1,8 @@
 // Word classes and noise contrastive estimation: values computed by hand, extremes, touched columns, errors.
 #include "Common/Error.h"
+#include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/GradientUpdates.h"
-#include "ComputationNetwork/NodeError.h"
+#include "ComputationNetwork/Nodes/NodeInterfaces.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>
@@ -101,7 +101,8 @@ TEST(ClassBasedCrossEntropyTest, TouchesTheWordsOfTheMinibatchOnly)
     }
 }
 
-// Of a word in two classes the gradient is a sum, which no update can be made of class by class: it is left in memory.
+// The gradient of a word in two classes is a sum over the classes. It cannot update the word class by class, so it stays
+// in memory.
 TEST(ClassBasedCrossEntropyTest, AreUpdatedBehindWhereNoWordIsInTwoClasses)
 {
     struct Updates final : GradientUpdates

@@ -1,6 +1,6 @@
 // The fields of convolution, pooling and batch normalization as files of all versions have them.
 #include "ComputationNetwork/NodeRegistry.h"
-#include "ComputationNetwork/Nodes/WindowFields.h"
+#include "ComputationNetwork/Nodes/ImageGeometry.h"
 #include "ComputationNetworkTests/Files/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 

@@ -3,7 +3,7 @@
 #include "CommonTests/TemporaryFolder.h"
 #include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 

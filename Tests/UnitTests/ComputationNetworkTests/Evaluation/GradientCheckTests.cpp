@@ -1,6 +1,6 @@
 // The gradient check accepts what is right, names what is wrong, and leaves the network as it was.
 #include "Common/Error.h"
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <gmock/gmock.h>
@@ -97,7 +97,8 @@ TEST(GradientCheck, TellsTheWorst)
               "gradient check: " + expected + "; expected agreement to 6 digits");
 }
 
-// Who asked for too much, or what is wrong: the kind of the error and what it says behind the two numbers.
+// Returns the kind of the error of a check that fails, and checks the end of its message: Config if too many digits are
+// requested, Internal if the gradient is wrong.
 ErrorKind KindOfDisagreement(CheckedNetwork& net, int digits, const std::string& end, double step = 1e-5)
 {
     try

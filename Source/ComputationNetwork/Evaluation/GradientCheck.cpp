@@ -1,5 +1,5 @@
 // Computes central differences, one parameter element at a time.
-#include "ComputationNetwork/GradientCheck.h"
+#include "ComputationNetwork/Evaluation/GradientCheck.h"
 
 #include "Common/Error.h"
 #include "ComputationNetwork/ComputationNetwork.h"

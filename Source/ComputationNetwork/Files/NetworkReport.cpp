@@ -1,5 +1,5 @@
 // Dumps of nodes and DOT graphs. CNTK v1.1's text writer put a blank in front of every token; both layouts keep that.
-#include "ComputationNetwork/NetworkReport.h"
+#include "ComputationNetwork/Files/NetworkReport.h"
 
 #include "Common/Error.h"
 #include "Common/File.h"

@@ -62,11 +62,11 @@ void CheckDynamicAxis(const ComputationNetwork& network, const InputValueNode& i
 {
     const std::string& name = input.DynamicAxis();
     const ComputationNodePtr node = name.empty() ? nullptr : network.Find(name);
-    if (name.empty() || dynamic_cast<DynamicAxisNode*>(node.get()) != nullptr)
+    if (name.empty() || As<DynamicAxisNode>(node.get()) != nullptr)
         return;
     std::vector<std::string> axes;
     for (const ComputationNodePtr& other : network.Nodes())
-        if (dynamic_cast<DynamicAxisNode*>(other.get()) != nullptr)
+        if (As<DynamicAxisNode>(other.get()) != nullptr)
             axes.push_back(other->Name());
     if (node == nullptr && axes.empty())
         return;
@@ -261,7 +261,7 @@ void ComputationNetwork::Validation::CheckLoops(std::optional<LoopFault> (*fault
 void ComputationNetwork::Validation::CheckDynamicAxes()
 {
     for (const ComputationNodePtr& node : m_order)
-        if (const auto* input = dynamic_cast<InputValueNode*>(node.get()))
+        if (const auto* input = As<InputValueNode>(node.get()))
         {
             try
             {
@@ -278,9 +278,9 @@ void ComputationNetwork::Validation::ForgetShapesAndLayouts()
 {
     for (const ComputationNodePtr& node : m_order)
     {
-        if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
+        if (auto* input = As<InputValueNode>(node.get()))
             input->SetLayout(m_network.Layout(input->DynamicAxis()));
-        else if (auto* axis = dynamic_cast<DynamicAxisNode*>(node.get()))
+        else if (auto* axis = As<DynamicAxisNode>(node.get()))
             axis->SetLayout(m_network.Layout(axis->Name()));
         else if (!node->Type().traits.isLeaf)
             node->SetShape(TensorShape{0}, nullptr); // unknown

@@ -5,7 +5,6 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Operations.h"
-#include "SGD/Parallel/Pace.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <algorithm>
@@ -307,7 +306,7 @@ EpochPosition EpochLoop::Position()
     if (m_isAveraged)
     {
         position.sums.push_back(double(position.samples));
-        m_average->Sum(position.sums);
+        SumCounts(m_average->GetWorkers(), position.sums);
         position.samples = size_t(position.sums.back());
         position.sums.pop_back();
     }
@@ -333,7 +332,7 @@ bool EpochLoop::ReadShared()
     m_columns = size_t(m_shared[1]);
     Workers& workers = m_exchange->GetWorkers();
     if (m_epoch.workers == 1 && m_shared[0] != 0 && m_shared[0] != double(workers.Count())) // each has read all
-        AnyStops(workers, isThere ? Pace::GoesOn : Pace::HasEnded);
+        AnyWorkerStops(workers, isThere ? WorkerState::Continues : WorkerState::HasEnded);
     return m_shared[0] != 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Math/Operations.h"
-#include "SGD/Files/CheckpointExtra.h"
+#include "SGD/CheckpointExtra.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <utility>

@@ -1,6 +1,6 @@
 // BlockMomentumSGD beside a simulation of its steps (engine sheet, section 16), in plain numbers.
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "SGD/Parallel/BlockMomentum.h"
+#include "SGD/Parallel/ModelAveraging.h"
 #include "SGDTests/Parallel/ThreadWorkers.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The values that codes stand for, their places in words, and what is left over for the next round.
-#include "SGD/Parallel/GradientQuantizer.h"
+#include "SGD/Parallel/WorkerSums.h"
 
 #include <cmath>
 #include <cstdint>

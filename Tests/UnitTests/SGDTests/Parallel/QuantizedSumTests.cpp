@@ -1,5 +1,5 @@
 // Sums over workers: in full width, and in few bits as the engine sheet says it step by step.
-#include "SGD/Parallel/QuantizedSum.h"
+#include "SGD/Parallel/WorkerSums.h"
 #include "SGDTests/Parallel/ThreadWorkers.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "CommonTests/ThrownErrors.h"
-#include "SGD/Schedules/EarlyStopping.h"
+#include "SGD/Schedules/Schedules.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>

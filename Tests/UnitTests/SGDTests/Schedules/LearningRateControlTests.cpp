@@ -1,5 +1,5 @@
 // AdjustAfterEpoch as a table of criteria and rates.
-#include "SGD/Schedules/LearningRateControl.h"
+#include "SGD/Schedules/Schedules.h"
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -34,7 +34,7 @@ public:
     {
         const bool rollsBack = WantsRollBack(epoch, criterion);
         const RateChange change = m_control.Adjust(state, epoch);
-        m_control.EndLook(state, epoch, rollsBack);
+        m_control.EndDecision(state, epoch, rollsBack);
         return change;
     }
 

@@ -152,11 +152,6 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
     const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
     const size_t columns = m_isShared ? m_columns : m_source.Columns();
-    // Two cases need complete states. A part whose criterion is NaN ends a minibatch without an update, after other
-    // parts changed the gradients. An update with momentum reads the states that the previous update left: in one epoch
-    // some minibatches may be long enough for a momentum of 0 and a shorter one not.
-    m_learner.LetGradientsStay(!m_isShared && m_source.Parts() == 1 &&
-                               MomentumOfMinibatch(settings.momentumPerSample, columns) == 0);
     if (m_isShared)
         m_own.Reset();
     if (!m_isShared || m_hasOwn)
@@ -374,7 +369,7 @@ void EpochLoop::Forward(const EpochSettings& settings, size_t part)
     catch (Error& error)
     {
         const bool isAlone = !m_isShared && !m_isAveraged;
-        if (error.Kind() == ErrorKind::Data && part == 0 && isAlone && !m_source.GoesOnFromBefore())
+        if (error.Kind() == ErrorKind::Data && part == 0 && isAlone && !m_source.ContinuesSequences())
             TellOfKept(settings, error);
         throw;
     }
@@ -506,7 +501,6 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
             m_isAveraged ? RunAveraged(settings, result) : RunMinibatches(settings, result);
         },
         note);
-    m_learner.LetGradientsStay(false);
     if (m_minibatches == 0 && m_sums.Samples() == 0 && !result.notFiniteAt)
         FailNoData(settings);
     if (const size_t first = FirstNotFinite(); first != 0)

@@ -9,7 +9,6 @@
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Files/TrainingCheckpoints.h"
-#include "SGD/Minibatches/LabelMixer.h"
 #include "SGD/Parallel/WorkerAgreement.h"
 #include "SGD/Precompute.h"
 #include "SGD/Training.h"
@@ -118,7 +117,7 @@ void AddSources(const TrainingRequest& request, const EncoderRoots& encoderRoots
                 const std::string& leaderName)
 {
     for (size_t i = 0; i < others.size(); ++i)
-        source.Accompany(std::move(others[i]), encoderRoots[i], request.encoders[i].*name, leaderName);
+        source.AddCompanion(std::move(others[i]), encoderRoots[i], request.encoders[i].*name, leaderName);
 }
 
 // What a training that is finished has left, so that those behind it do the same as if it had run just now.

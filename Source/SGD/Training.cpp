@@ -156,9 +156,9 @@ EpochResult Training::TrainEpoch(size_t epoch)
 // Once: of data of an encoder that its decoder has not asked for.
 void Training::WarnOfRest()
 {
-    if (!m_parts.source.IsAccompanied() || std::exchange(m_hasLookedForRest, true))
+    if (!m_parts.source.HasCompanions() || std::exchange(m_hasLookedForRest, true))
         return;
-    if (const std::string rest = m_parts.source.RestOfCompanions(); !rest.empty())
+    if (const std::string rest = m_parts.source.DescribeUnmatched(); !rest.empty())
         m_log.Warn(rest + "; what only the encoder has is not used");
 }
 

@@ -5,7 +5,6 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
-#include "SGD/Minibatches/LabelMixer.h"
 #include "SGD/NotFinite.h"
 #include "SGD/Parallel/WorkerAgreement.h"
 #include "SGD/Schedules/Schedules.h"

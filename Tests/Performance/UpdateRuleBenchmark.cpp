@@ -4,7 +4,6 @@
 // each: several threads wait for the one whose core something else uses, the longer work more often.
 // Noise counts as nothing: it is made on the way.
 #include "Math/Operations.h"
-#include "SGD/Update/GradientTransforms.h"
 #include "SGD/Update/UpdateRule.h"
 
 #include <algorithm>
@@ -46,10 +45,10 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
     UpdateStep step{.rate = 1e-4, .momentum = 0.9, .columns = 256};
     const auto run = [&]
     {
-        transforms.Prepare(step, false);
+        transforms.Prepare(step, nullptr);
         update->BeginUpdate(step.momentum);
         update->Step(parameter, memory, gradient, nullptr, step);
-        transforms.Finish(parameter, step, false);
+        transforms.Finish(parameter, step, nullptr);
     };
     run(); // allocates
 

@@ -16,7 +16,7 @@
 #include "Common/Interruption.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Criteria.h"
-#include "SGD/Minibatches/LabelMixer.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 
 namespace cntk
 {

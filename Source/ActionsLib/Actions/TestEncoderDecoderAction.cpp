@@ -19,7 +19,7 @@
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "SGD/BeamSearch.h"
 #include "SGD/Evaluation.h"
-#include "SGD/Minibatches/FollowingReader.h"
+#include "SGD/Minibatches/MinibatchParts.h"
 
 #include <algorithm>
 #include <map>
@@ -218,7 +218,7 @@ public:
         settings.afterMinibatch = [&] { DecodeMinibatch(models, decoding, source->SequenceKeys()); };
         EvaluateCriteria(evaluator, nodes, *source, settings, log);
         if (m_options.epochSize == 0)
-            if (const std::string rest = source->RestOfCompanions(); !rest.empty())
+            if (const std::string rest = source->DescribeUnmatched(); !rest.empty())
                 log.Warn(rest + "; what only the encoder has is not used");
         if (decoding.text) // both or none
             decoding.text->Stage();
@@ -317,8 +317,8 @@ private:
     {
         std::unique_ptr<MinibatchSource> source = m_decoderReader.Open();
         source->BindTo(nodes);
-        source->Accompany(m_encoderReader.Open(), roots, m_encoderReader.NameWithFiles(),
-                          m_decoderReader.NameWithFiles());
+        source->AddCompanion(m_encoderReader.Open(), roots, m_encoderReader.NameWithFiles(),
+                             m_decoderReader.NameWithFiles());
         return source;
     }
 
@@ -400,7 +400,8 @@ private:
     // The minibatch has been evaluated.
     void DecodeMinibatch(const Models& models, Decoding& decoding, const std::vector<std::string>& keys) const
     {
-        const std::vector<SequenceInfo> sequences = SequencesById(*decoding.words->GetMBLayout());
+        const std::vector<SequenceInfo> sequences =
+            SequencesById(decoding.words->GetMBLayout().get(), decoding.words->ValueColumns());
         std::vector<SentenceToDecode> sentences(sequences.size());
         std::vector<size_t> ids;
         const WordsOfColumns given(*decoding.words);
@@ -436,7 +437,7 @@ private:
         Matrix values(0, 0, type, source.GetDevice());
         values.CopyFrom(source.Value());
         const std::vector<double> host = values.ToHost();
-        const std::vector<SequenceInfo> sequences = SequencesById(*source.GetMBLayout());
+        const std::vector<SequenceInfo> sequences = SequencesById(source.GetMBLayout().get(), source.ValueColumns());
         for (size_t i = 0; i < sequences.size(); i++)
         {
             std::vector<double>& encoded = sentences[i].encoded.emplace_back();

@@ -1,38 +1,18 @@
-// Sequences are copied once, from the minibatch that they were read in.
 #include "SGD/Minibatches/FollowingReader.h"
 
 #include "Common/Counted.h"
 #include "Common/Error.h"
+#include "SGD/Minibatches/MinibatchParts.h"
 
 #include <algorithm>
 
 namespace cntk
 {
 
-std::vector<SequenceInfo> SequencesById(const MBLayout& layout)
-{
-    std::vector<SequenceInfo> sequences;
-    if (layout.IsFrameMode())
-        for (size_t i = 0; i < layout.Columns(); i++)
-            sequences.push_back({i, i, 0, 1});
-    for (const SequenceInfo& sequence : layout.Sequences())
-        if (sequence.id != SequenceInfo::c_gap)
-            sequences.push_back(sequence);
-    std::sort(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-    return sequences;
-}
-
-template <class ElemType>
-FollowingReader<ElemType>::FollowingReader(std::unique_ptr<IDataReader<ElemType>> reader, std::string name,
-                                           std::string leaderName)
-    : m_reader(std::move(reader)), m_name(std::move(name)), m_leaderName(std::move(leaderName))
-{
-}
-
 template <class ElemType>
 void FollowingReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
-    m_wanted = {};
+    m_leader = {};
     m_inOrder.clear();
     m_byKey.clear();
     m_free.clear();
@@ -40,50 +20,44 @@ void FollowingReader<ElemType>::StartEpoch(const EpochRequest& request)
         m_free.push_back(&held);
     m_isAtEnd = false;
     m_hasKeys = false;
-    m_read = m_given = 0;
+    m_read = m_delivered = 0;
     m_reader->StartEpoch(request);
 }
 
 template <class ElemType>
-const StreamBatch<ElemType>& FollowingReader<ElemType>::FirstStream(const HostMinibatch<ElemType>& minibatch) const
+std::vector<SequenceInfo> FollowingReader<ElemType>::WholeSequences(const MBLayout* layout, size_t columns,
+                                                                    const std::string& name)
 {
-    for (const StreamBatch<ElemType>& stream : minibatch.streams)
-        if (stream.columns > 0)
-            return stream;
-    Fail(ErrorKind::Internal, "a minibatch of ", m_name, " has no stream");
-}
-
-template <class ElemType>
-std::vector<SequenceInfo> FollowingReader<ElemType>::WholeSequences(const MBLayout& layout, const std::string& name)
-{
-    std::vector<SequenceInfo> sequences = SequencesById(layout);
+    std::vector<SequenceInfo> sequences = SequencesById(layout, columns);
     for (const SequenceInfo& sequence : sequences)
-        if (sequence.begin < 0 || size_t(sequence.end) > layout.TimeSteps())
-            Fail(
-                ErrorKind::Config, name,
-                " cuts sequences into pieces; expected whole ones (truncated=false; LMSequenceReader cuts those longer "
-                "than minibatchSize)");
+        if (layout != nullptr && (sequence.begin < 0 || size_t(sequence.end) > layout->TimeSteps()))
+            Fail(ErrorKind::Config, name,
+                 " cuts sequences into pieces; expected whole ones (truncated=false; LMSequenceReader cuts those "
+                 "longer than minibatchSize)");
     return sequences;
 }
 
 template <class ElemType>
 void FollowingReader<ElemType>::Register(Held& held)
 {
-    const StreamBatch<ElemType>& first = FirstStream(held.minibatch);
+    const auto& streams = held.minibatch.streams;
+    const auto found = std::find_if(streams.begin(), streams.end(), [](const auto& s) { return s.columns > 0; });
+    if (found == streams.end())
+        Fail(ErrorKind::Internal, "a minibatch of ", m_name, " has no stream");
+    const StreamBatch<ElemType>& first = *found;
     if (first.layout)
         held.layout = *first.layout;
     else
         held.layout.InitAsFrameMode(first.columns);
-    for (size_t i = 0; i < held.minibatch.streams.size(); i++)
+    for (size_t i = 0; i < streams.size(); i++)
     {
-        const StreamBatch<ElemType>& stream = held.minibatch.streams[i];
+        const StreamBatch<ElemType>& stream = streams[i];
         if (stream.columns > 0 && (stream.columns != first.columns || bool(stream.layout) != bool(first.layout) ||
                                    (stream.layout && !(*stream.layout == *first.layout))))
             Fail(ErrorKind::Config, "the streams of ", m_name, " differ in the lengths of their sequences; stream '",
                  Streams()[i].name, "' needs a reader of its own");
     }
-    const std::vector<SequenceInfo> sequences = WholeSequences(held.layout, m_name);
-    for (const SequenceInfo& sequence : sequences)
+    for (const SequenceInfo& sequence : WholeSequences(&held.layout, first.columns, m_name))
     {
         const std::vector<std::string>& keys = held.minibatch.sequenceKeys;
         const Sequence known{&held, sequence.row, size_t(sequence.begin), size_t(sequence.end - sequence.begin)};
@@ -145,7 +119,7 @@ auto FollowingReader<ElemType>::Take(const std::string* key) -> Sequence
     while (m_inOrder.empty() && ReadMore())
         ;
     if (m_inOrder.empty())
-        Fail(ErrorKind::Data, "sequence ", m_given + 1, " of ", m_leaderName, " is missing in ", m_name,
+        Fail(ErrorKind::Data, "sequence ", m_delivered + 1, " of ", m_leaderName, " is missing in ", m_name,
              ", which has only ", Counted(m_read, "sequence"));
     const Sequence sequence = m_inOrder.front();
     m_inOrder.pop_front();
@@ -160,7 +134,7 @@ void FollowingReader<ElemType>::Release(Held& held)
 }
 
 template <class ElemType>
-std::string FollowingReader<ElemType>::Rest()
+std::string FollowingReader<ElemType>::DescribeUnmatched()
 {
     if (m_byKey.empty() && m_inOrder.empty())
         ReadMore();
@@ -170,10 +144,11 @@ std::string FollowingReader<ElemType>::Rest()
                                                [](const auto& a, const auto& b) { return a.first < b.first; });
         return Concat("sequence '", smallest->first, "' of ", m_name, " is missing in ", m_leaderName);
     }
-    return m_inOrder.empty() ? "" : Concat("sequence ", m_given + 1, " of ", m_name, " is missing in ", m_leaderName);
+    return m_inOrder.empty() ? ""
+                             : Concat("sequence ", m_delivered + 1, " of ", m_name, " is missing in ", m_leaderName);
 }
 
-// Column t*S + s of the target is step t of sequence s; gaps are zeros.
+// Copies step t of sequence s to column t*S + s of the target. Gaps are zeros.
 template <class ElemType>
 void FollowingReader<ElemType>::CopySequences(size_t stream, StreamBatch<ElemType>& target,
                                               const MBLayout& layout) const
@@ -217,26 +192,19 @@ void FollowingReader<ElemType>::CopySequences(size_t stream, StreamBatch<ElemTyp
 template <class ElemType>
 bool FollowingReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 {
-    if (m_wanted.keys == nullptr)
+    if (m_leader.keys == nullptr)
         return m_reader->GetMinibatch(minibatch);
-    if (m_wanted.layout != nullptr)
-        m_order = WholeSequences(*m_wanted.layout, m_leaderName);
-    else
-    {
-        MBLayout single;
-        single.InitAsFrameMode(m_wanted.columns);
-        m_order = SequencesById(single);
-    }
+    m_order = WholeSequences(m_leader.layout, m_leader.columns, m_leaderName);
     if (m_order.empty())
         Fail(ErrorKind::Data, "a minibatch of ", m_leaderName, " has no sequence that ", m_name, " could follow");
     m_chosen.clear();
     size_t longest = 0;
-    const std::vector<std::string>& keys = *m_wanted.keys;
+    const std::vector<std::string>& keys = *m_leader.keys;
     for (const SequenceInfo& sequence : m_order)
     {
         m_chosen.push_back(Take(sequence.id < keys.size() ? &keys[sequence.id] : nullptr));
         longest = std::max(longest, m_chosen.back().steps);
-        m_given++;
+        m_delivered++;
     }
     m_layout->Init(m_order.size(), longest);
     for (size_t row = 0; row < m_order.size(); row++)

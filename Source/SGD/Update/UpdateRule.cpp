@@ -1,4 +1,3 @@
-// The update rules: what the numbers of each formula are, and what it remembers of a parameter.
 #include "SGD/Update/UpdateRule.h"
 
 #include "Math/Operations.h"
@@ -27,7 +26,7 @@ UpdateCall CallOf(UpdateFormula formula, const UpdateStep& step)
     return call;
 }
 
-// Blocks of the parameter's size, side by side in the state.
+// Returns the blocks of the parameter's shape that lie next to each other in the state.
 std::array<MatrixView, c_mostUpdateStates> BlocksOf(const Matrix& state, size_t columns)
 {
     std::array<MatrixView, c_mostUpdateStates> blocks;
@@ -37,7 +36,7 @@ std::array<MatrixView, c_mostUpdateStates> BlocksOf(const Matrix& state, size_t 
     return blocks;
 }
 
-// The state has its blocks from the first update on; until then checkpoints hold one.
+// Gives the state its blocks at the first update, until when checkpoints hold one block. Returns true if it did so.
 bool GrowState(Matrix& state, const MatrixView& parameter, size_t blocks)
 {
     if (state.Columns() == blocks * parameter.columns)
@@ -56,7 +55,7 @@ void Update(const UpdateCall& call, const MatrixView& parameter, const Matrix& s
     Ops::UpdateParameter(call, parameter, std::span(blocks.data(), states), gradient);
 }
 
-// S = m S + (1-m) rate G;  W -= S. Of a sparse gradient the rate stays out of S.
+// S = m S + (1-m) rate G;  W -= S. For sparse gradients:  S = m S + (1-m) G;  W -= rate S.
 class MomentumRule final : public UpdateRule
 {
 public:
@@ -79,7 +78,7 @@ public:
     }
 };
 
-// S as above;  W -= m S + (1-m) rate G
+// S = m S + (1-m) rate G;  W -= m S + (1-m) rate G
 class NesterovRule final : public UpdateRule
 {
 public:
@@ -95,8 +94,8 @@ public:
     }
 };
 
-// S += G^2;  q = 1 / sqrt(S + 1e-16);  W -= (rate / mean(q)) q G. Of a sparse gradient the touched columns alone take
-// part, in the mean of q as well: the huge multipliers of words not seen yet would make all others vanish.
+// S += G^2;  q = 1 / sqrt(S + 1e-16);  W -= (rate / mean(q)) q G. For sparse gradients, only the touched columns are
+// updated and counted in the mean of q: the huge q of words not seen yet would make all other steps vanish.
 class AdaGradRule final : public UpdateRule
 {
 public:
@@ -117,10 +116,9 @@ private:
     bool m_normalizes;
 };
 
-// Variance V, sign Z and step P side by side in the state. P grows while the sign of the gradient stays, else shrinks;
-// q = P / sqrt(V + 1e-6);  W -= (rate / mean(q)) q G. The first V is G^2. Sparse gradients are AdaGrad's, as in the
-// original: in the mean of q over all columns, those of words that are not in the minibatch would make the others
-// vanish.
+// The state holds variance V, sign Z and step P. P grows while the sign of the gradient remains the same, else shrinks;
+// q = P / sqrt(V + 1e-6);  W -= (rate / mean(q)) q G. The first V is G^2. AdaGrad updates sparse gradients, same as in
+// CNTK v1.1.
 class RmsPropRule final : public UpdateRule
 {
 public:
@@ -144,7 +142,7 @@ public:
     {
         if (touched)
         {
-            GrowState(state, parameter, 1); // another size: of a program that updated them as dense ones
+            GrowState(state, parameter, 1); // a checkpoint may hold the state of dense updates
             return m_ofSparse.Step(parameter, state, gradient, touched, step);
         }
         const bool isFirst = GrowState(state, parameter, 3);
@@ -167,21 +165,20 @@ private:
 
 // V = k V + (1-k) G^2, k = exp(-n / 720000);  w = min(0.0025 sqrt(A) / sqrt(V), 10), 0 where V = 0;
 // S = m S + (1-m) w G;  W -= rate S. With m = 0 W -= rate w G, and S stays as it was. A is the running mean of n over
-// all updates of all parameters, earlier trainings of the process included; V and S lie side by side in the state.
-// AdaGrad updates sparse gradients, same as in CNTK v1.1, and they do not count in A.
+// all updates of all parameters, earlier trainings of the process included. The state holds V and S. AdaGrad updates
+// sparse gradients, same as in CNTK v1.1, and A does not count them.
 class FSAdaGradRule final : public UpdateRule
 {
 public:
     FSAdaGradRule(const SgdOptions& options, double firstColumns)
-        : m_ofSparse(options.normWithAveMultiplier), m_firstColumns(firstColumns), m_meanColumns(firstColumns)
+        : m_ofSparse(options.normWithAveMultiplier), m_firstColumns(firstColumns)
     {
+        counters = FirstCounters();
     }
 
     const char* Name() const override { return c_fsAdagradName.data(); }
     size_t StateColumns(size_t parameterColumns) const override { return 2 * parameterColumns; }
-    double FirstCounter() const override { return m_firstColumns; }
-    double Counter() const override { return m_meanColumns; }
-    void SetCounter(double value) override { m_meanColumns = value; }
+    std::array<double, 2> FirstCounters() const override { return {m_firstColumns, 0}; }
     bool LeavesSparseToAdaGrad() const override { return true; }
 
     void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns* touched,
@@ -189,18 +186,19 @@ public:
     {
         if (touched)
         {
-            GrowState(state, parameter, 1); // another size: of a program that updated them as dense ones
+            GrowState(state, parameter, 1); // a checkpoint may hold the state of dense updates
             return m_ofSparse.Step(parameter, state, gradient, touched, step);
         }
         GrowState(state, parameter, 2);
         const double keep = std::exp(-double(step.columns) / 720000);
-        m_meanColumns = keep * m_meanColumns + (1 - keep) * double(step.columns);
+        double& meanColumns = counters[0];
+        meanColumns = keep * meanColumns + (1 - keep) * double(step.columns);
         UpdateCall call = CallOf(UpdateFormula::FSAdaGrad, step);
         call.constants.momentum = step.momentum;
         call.constants.gain = 1 - step.momentum;
         call.constants.keep = keep;
         call.constants.squareGain = 1 - keep;
-        call.constants.scale = 0.0025 * std::sqrt(m_meanColumns);
+        call.constants.scale = 0.0025 * std::sqrt(meanColumns);
         call.constants.most = 10;
         Update(call, parameter, state, gradient);
     }
@@ -208,13 +206,12 @@ public:
 private:
     AdaGradRule m_ofSparse;
     double m_firstColumns;
-    double m_meanColumns;
 };
 
 // With the mean gradient g = G / n: S = m S + (1-m) g;  V = b V + (1-b) g^2;
-// W -= rate n (S / s) / (sqrt(V / v) + epsilon), where s and v are what the weights of all gradients in S and V add up
-// to. S and V lie side by side in the state. rate n is the rate per minibatch: it is the size of a step, whatever the
-// size of the gradient.
+// W -= rate n (S / s) / (sqrt(V / v) + epsilon), where s and v are the sums of the weights of all gradients in S and V.
+// The state holds S and V, the counters s and v. rate n is the rate per minibatch: it is the size of a step, whatever
+// the size of the gradient.
 class AdamRule final : public UpdateRule
 {
 public:
@@ -222,15 +219,11 @@ public:
 
     const char* Name() const override { return "adam"; }
     size_t StateColumns(size_t parameterColumns) const override { return 2 * parameterColumns; }
-    double Counter() const override { return m_meanWeight; }
-    void SetCounter(double value) override { m_meanWeight = value; }
-    double SecondCounter() const override { return m_squareWeight; }
-    void SetSecondCounter(double value) override { m_squareWeight = value; }
 
     void BeginUpdate(double momentum) override
     {
-        m_meanWeight = momentum * m_meanWeight + (1 - momentum);
-        m_squareWeight = m_keep * m_squareWeight + (1 - m_keep);
+        counters[0] = momentum * counters[0] + (1 - momentum);
+        counters[1] = m_keep * counters[1] + (1 - m_keep);
     }
 
     void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns*,
@@ -238,22 +231,20 @@ public:
     {
         GrowState(state, parameter, 2);
         const auto samples = double(step.columns);
-        const double rootOfWeight = std::sqrt(m_squareWeight);
+        const double rootOfWeight = std::sqrt(counters[1]);
         UpdateCall call = CallOf(UpdateFormula::Adam, step);
         call.constants.momentum = step.momentum;
         call.constants.gain = (1 - step.momentum) / samples;
         call.constants.keep = m_keep;
         call.constants.squareGain = (1 - m_keep) / samples / samples;
         call.constants.floor = m_epsilon * rootOfWeight;
-        call.rate = step.rate * samples * rootOfWeight / m_meanWeight;
+        call.rate = step.rate * samples * rootOfWeight / counters[0];
         Update(call, parameter, state, gradient);
     }
 
 private:
     double m_keep;
     double m_epsilon;
-    double m_meanWeight = 0;
-    double m_squareWeight = 0;
 };
 
 } // namespace
@@ -283,6 +274,49 @@ std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, double fsA
     if (options.useNAG)
         return std::make_unique<NesterovRule>();
     return std::make_unique<MomentumRule>();
+}
+
+GradientTransforms::GradientTransforms(const SgdOptions& options, uint64_t trainingSeed)
+    : m_clips(std::isfinite(options.clippingThresholdPerSample)),
+      m_clipsElements(options.gradientClippingWithTruncation), m_clippingThreshold(options.clippingThresholdPerSample),
+      m_l2Weight(options.l2RegWeight), m_l1Weight(options.l1RegWeight),
+      m_noiseDeviation(options.gaussianNoiseInjectStd), m_noise{SeedStream(trainingSeed, "noise")(1), c_firstNoise}
+{
+}
+
+void GradientTransforms::Prepare(UpdateStep& step, const TouchedColumns* touched) const
+{
+    step.extras = {};
+    step.normLimit = c_noLimit;
+    step.noiseDeviation = 0;
+    const double limit = m_clippingThreshold * double(step.columns);
+    if (m_clips && m_clipsElements)
+        step.extras.gradientLimit = limit;
+    else if (m_clips)
+        step.normLimit = limit;
+    if (touched != nullptr)
+        return;
+    step.extras.decay = m_l2Weight * double(step.columns);
+    step.extras.shrinkage = Shrinkage(step);
+    step.noiseDeviation = m_noiseDeviation;
+    step.noise = m_noise;
+}
+
+void GradientTransforms::Finish(const MatrixView& parameter, const UpdateStep& step, const TouchedColumns* touched)
+{
+    if (touched != nullptr)
+    {
+        UpdateCall call;
+        call.formula = UpdateFormula::Extras;
+        call.extras.shrinkage = Shrinkage(step);
+        call.noiseDeviation = m_noiseDeviation;
+        call.noise = m_noise;
+        call.stop = step.stop;
+        if (call.extras.shrinkage != 0 || call.noiseDeviation != 0)
+            Ops::UpdateParameter(call, parameter, {}, parameter);
+    }
+    if (m_noiseDeviation != 0)
+        ++m_noise.number;
 }
 
 } // namespace cntk

@@ -35,7 +35,7 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
 {
     const auto device = MakeCpuDevice({.threads = threads});
     const SgdOptions& options = rule.options;
-    const auto update = MakeUpdateRule(options);
+    UpdateRule update(options);
     Matrix parameter(c_rows, c_columns, DataType::Float32, *device);
     Matrix gradient(c_rows, c_columns, DataType::Float32, *device);
     Matrix memory(c_rows, c_columns, DataType::Float32, *device);
@@ -46,8 +46,8 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
     const auto run = [&]
     {
         transforms.Prepare(step, nullptr);
-        update->BeginUpdate(step.momentum);
-        update->Step(parameter, memory, gradient, nullptr, step);
+        update.BeginUpdate(step.momentum);
+        update.Step(parameter, memory, gradient, nullptr, step);
         transforms.Finish(parameter, step, nullptr);
     };
     run(); // allocates

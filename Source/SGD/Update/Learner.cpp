@@ -45,9 +45,8 @@ private:
 
 Learner::Learner(std::vector<std::shared_ptr<LearnableParameterNode>> parameters, const SgdOptions& options,
                  DataType type, Device& device, uint64_t trainingSeed, double fsAdagradColumns)
-    : m_rule(MakeUpdateRule(options, fsAdagradColumns)), m_transforms(options, trainingSeed),
-      m_isMomentum(options.gradUpdateType == GradientUpdateType::None && !options.useAdagrad && !options.useNAG),
-      m_isPlainDescent(m_isMomentum && options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0),
+    : m_rule(options, fsAdagradColumns), m_transforms(options, trainingSeed),
+      m_isPlainDescent(m_rule.IsMomentum() && options.l2RegWeight == 0 && options.gaussianNoiseInjectStd == 0),
       m_work(device, "the update")
 {
     for (auto& node : parameters)
@@ -92,7 +91,7 @@ void Learner::BeginUpdate(double ratePerSample, double momentumPerSample, size_t
 ProductUpdate Learner::UpdateOf(const ComputationNode& node)
 {
     const auto found = m_indices.find(&node);
-    if (found == m_indices.end() || !m_isMomentum)
+    if (found == m_indices.end() || !m_rule.IsMomentum())
         return {};
     Parameter& parameter = m_parameters[found->second];
     UpdateStep step = StepOf(parameter);
@@ -133,7 +132,7 @@ UpdateStep Learner::StepOf(const Parameter& parameter) const
 
 void Learner::UpdateParameters()
 {
-    m_rule->BeginUpdate(m_step.momentum);
+    m_rule.BeginUpdate(m_step.momentum);
     for (Parameter& parameter : m_parameters)
         if (!std::exchange(parameter.isUpdated, false))
             UpdateParameter(parameter);
@@ -146,7 +145,7 @@ void Learner::UpdateParameter(Parameter& parameter)
     const TouchedColumns* touched = ColumnsOf(parameter, step);
     parameter.wasSparse = touched != nullptr && !touched->standsForDense;
     m_transforms.Prepare(step, touched);
-    m_rule->Step(values, parameter.state, parameter.node->Gradient(), touched, step);
+    m_rule.Step(values, parameter.state, parameter.node->Gradient(), touched, step);
     m_transforms.Finish(values, step, touched);
 }
 
@@ -204,7 +203,7 @@ void Learner::ResetStates()
         parameter.state.SetZero();
         parameter.isPartial = false;
     }
-    m_rule->counters = m_rule->FirstCounters();
+    m_rule.counters = m_rule.FirstCounters();
 }
 
 std::vector<const Matrix*> Learner::States()
@@ -228,7 +227,7 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
     for (size_t i = 0; i < states.size(); ++i)
     {
         const Matrix& values = m_parameters[i].node->Values();
-        const size_t later = m_rule->StateColumns(values.Columns());
+        const size_t later = m_rule.StateColumns(values.Columns());
         const Matrix& state = states[i];
         if (state.Rows() != values.Rows() || (state.Columns() != values.Columns() && state.Columns() != later))
             Fail(ErrorKind::Model, "checkpoint '", path, "' holds a ", state.Rows(), " x ", state.Columns(),
@@ -254,21 +253,21 @@ void Learner::CopyStates(const std::vector<Matrix>& states)
 std::string Learner::OtherRuleIn(const std::map<std::string, std::string>& extra) const
 {
     const auto found = extra.find(c_ruleKey);
-    return found == extra.end() || found->second == m_rule->Name() ? "" : found->second;
+    return found == extra.end() || found->second == m_rule.Name() ? "" : found->second;
 }
 
 std::vector<std::string> Learner::LeftToAdaGrad() const
 {
     std::vector<std::string> names;
     for (const Parameter& parameter : m_parameters)
-        if (parameter.wasSparse && m_rule->LeavesSparseToAdaGrad())
+        if (parameter.wasSparse && m_rule.LeavesSparseToAdaGrad())
             names.push_back(parameter.node->Name());
     return names;
 }
 
 double Learner::FsAdagradColumns(double before) const
 {
-    return m_rule->Name() == c_fsAdagradName ? m_rule->counters[0] : before;
+    return m_rule.Name() == c_fsAdagradName ? m_rule.counters[0] : before;
 }
 
 double Learner::FsAdagradColumnsIn(const std::map<std::string, std::string>& extra, double before)
@@ -278,17 +277,17 @@ double Learner::FsAdagradColumnsIn(const std::map<std::string, std::string>& ext
 
 void Learner::SaveExtra(std::map<std::string, std::string>& extra) const
 {
-    extra[c_ruleKey] = m_rule->Name();
-    extra[c_counterKey] = ExactText(m_rule->counters[0]);
-    extra["updateCounter2"] = ExactText(m_rule->counters[1]);
+    extra[c_ruleKey] = m_rule.Name();
+    extra[c_counterKey] = ExactText(m_rule.counters[0]);
+    extra["updateCounter2"] = ExactText(m_rule.counters[1]);
     extra["noiseSeed"] = std::to_string(m_transforms.NoiseNumber());
 }
 
 void Learner::RestoreExtra(const std::map<std::string, std::string>& extra)
 {
     if (OtherRuleIn(extra).empty())
-        m_rule->counters = {NumberOf(extra, c_counterKey, m_rule->FirstCounters()[0]),
-                            NumberOf(extra, "updateCounter2", 0)};
+        m_rule.counters = {NumberOf(extra, c_counterKey, m_rule.FirstCounters()[0]),
+                           NumberOf(extra, "updateCounter2", 0)};
     m_transforms.SetNoiseNumber(uint64_t(NumberOf(extra, "noiseSeed", double(c_firstNoise))));
 }
 

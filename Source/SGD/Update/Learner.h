@@ -42,14 +42,14 @@ public:
     // Copies states that States returned; the states' memory remains the same.
     void CopyStates(const std::vector<Matrix>& states);
     // Running statistics of the rule, which belong to the states.
-    const std::array<double, 2>& Counters() const { return m_rule->counters; }
-    void SetCounters(const std::array<double, 2>& counters) { m_rule->counters = counters; }
+    const std::array<double, 2>& Counters() const { return m_rule.counters; }
+    void SetCounters(const std::array<double, 2>& counters) { m_rule.counters = counters; }
     // Number of the next noise draw.
     uint64_t NoiseNumber() const { return m_transforms.NoiseNumber(); }
     void SetNoiseNumber(uint64_t number) { m_transforms.SetNoiseNumber(number); }
     // Returns a checkpoint's gradUpdateType if it differs from this one, so that its states cannot be used; else "".
     std::string OtherRuleIn(const std::map<std::string, std::string>& extra) const;
-    const char* RuleName() const { return m_rule->Name(); }
+    const char* RuleName() const { return m_rule.Name(); }
     // Names the parameters that AdaGrad has updated instead of the rule, because their gradients are sparse.
     std::vector<std::string> LeftToAdaGrad() const;
     // Return FSAdaGrad's mean size of a minibatch, now and in the extra part of a checkpoint. For other rules, return
@@ -84,9 +84,8 @@ private:
 
     std::vector<Parameter> m_parameters;
     std::unordered_map<const ComputationNode*, size_t> m_indices; // in m_parameters
-    std::unique_ptr<UpdateRule> m_rule;
+    UpdateRule m_rule;
     GradientTransforms m_transforms;
-    bool m_isMomentum;     // gradUpdateType=None without Nesterov's momentum
     bool m_isPlainDescent; // without momentum, columns with a gradient of 0 do not change
     // Cached momentum of a minibatch.
     double m_momentumPerSample = -1;

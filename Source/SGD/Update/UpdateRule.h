@@ -3,13 +3,12 @@
 
 #include "Common/SeedStream.h"
 #include "Math/Matrix.h"
-#include "Math/UpdateFormulas.h"
+#include "Math/UpdateRules.h"
 #include "SGD/TrainingOptions.h"
 
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <string_view>
 
 namespace cntk
@@ -35,38 +34,54 @@ struct UpdateStep
 
 inline constexpr std::string_view c_fsAdagradName = "fsAdagrad"; // name of the rule in checkpoints
 
-// One rule serves all parameters of a training. The rule keeps a state for each parameter, a matrix that checkpoints
+// The rule of a training, the same for all parameters. It keeps a state for each parameter, a matrix that checkpoints
 // store.
 class UpdateRule
 {
 public:
-    virtual ~UpdateRule() = default;
+    // fsAdagradColumns: initial mean size of a minibatch for FSAdaGrad.
+    explicit UpdateRule(const SgdOptions& options, double fsAdagradColumns = 0);
 
     // Updates the parameter and its state. state: zeros of the parameter's shape at first, or as loaded from a
     // checkpoint. touched: the columns of the gradient that are not zero; null: all. The gradient's memory is undefined
     // afterwards.
-    virtual void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient,
-                      const TouchedColumns* touched, const UpdateStep& step) = 0;
+    void Step(const MatrixView& parameter, Matrix& state, const MatrixView& gradient, const TouchedColumns* touched,
+              const UpdateStep& step);
 
+    // True for gradUpdateType=None without Nesterov's momentum.
+    bool IsMomentum() const { return m_formula == UpdateFormula::Momentum; }
     // The value of gradUpdateType, which checkpoints store with the states.
-    virtual const char* Name() const = 0;
+    const char* Name() const;
 
     // Returns the columns of the state of a parameter with so many columns after the first update.
-    virtual size_t StateColumns(size_t parameterColumns) const { return parameterColumns; }
+    size_t StateColumns(size_t parameterColumns) const;
 
-    // True if AdaGrad updates parameters with touched columns, with AdaGrad's state.
-    virtual bool LeavesSparseToAdaGrad() const { return false; }
+    // True if AdaGrad updates parameters with touched columns, with AdaGrad's state, same as in CNTK v1.1.
+    bool LeavesSparseToAdaGrad() const
+    {
+        return m_formula == UpdateFormula::RmsProp || m_formula == UpdateFormula::FSAdaGrad;
+    }
 
     // Called before the steps of a minibatch.
-    virtual void BeginUpdate(double /*momentum*/) {}
+    void BeginUpdate(double momentum);
 
-    // Running statistics besides the states; checkpoints store them.
+    // Running statistics besides the states, which checkpoints store. FSAdaGrad: mean size of a minibatch. Adam: sums
+    // of the weights of all gradients in S and V.
     std::array<double, 2> counters = {};
-    virtual std::array<double, 2> FirstCounters() const { return {}; }
-};
+    std::array<double, 2> FirstCounters() const { return {m_firstColumns, 0}; }
 
-// fsAdagradColumns: initial mean size of a minibatch for FSAdaGrad.
-std::unique_ptr<UpdateRule> MakeUpdateRule(const SgdOptions& options, double fsAdagradColumns = 0);
+private:
+    void SetConstants(UpdateCall& call, const UpdateStep& step, bool isFirst);
+    void SetFSAdaGrad(UpdateCall& call, const UpdateStep& step);
+    void SetAdam(UpdateCall& call, const UpdateStep& step) const;
+
+    UpdateFormula m_formula;
+    bool m_normalizes;                      // AdaGrad, RmsProp
+    UpdateConstants<double> m_rmsProp = {}; // limits and factors of RmsProp
+    double m_keep;                          // share of the old variance that RmsProp or Adam keeps
+    double m_epsilon;                       // Adam
+    double m_firstColumns = 0;              // FSAdaGrad
+};
 
 constexpr uint64_t c_firstNoise = 1; // number of the first noise draw of a training
 

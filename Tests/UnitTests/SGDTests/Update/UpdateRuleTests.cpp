@@ -22,7 +22,7 @@ protected:
         matrix.FromHost(values);
         return matrix;
     }
-    std::unique_ptr<UpdateRule> Rule() { return MakeUpdateRule(m_options); }
+    std::unique_ptr<UpdateRule> Rule() { return std::make_unique<UpdateRule>(m_options); }
     // Returns m_w after a step with this gradient, without momentum. A sparse gradient has touched the second column.
     Matrix Descended(const std::vector<double>& gradient, size_t columns, bool sparse = false, double rate = 1)
     {

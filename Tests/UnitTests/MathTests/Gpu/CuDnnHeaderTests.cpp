@@ -1,5 +1,5 @@
-// The emulation's declarations of cuDNN against those of cudnn.h, where there is one: what the tests prove with the one
-// is what the GPU library is compiled with.
+// Compares the emulation's declarations of cuDNN with cudnn.h, if it exists, because the GPU library is compiled with
+// cudnn.h.
 #ifdef CNTK_WITH_CUDNN_HEADER
 #include <cudnn.h>
 #endif
@@ -15,7 +15,7 @@ namespace
 
 #ifdef CNTK_WITH_CUDNN_HEADER
 
-// Both the same kind of thing of the same size; pointers to the same constness.
+// True for types of the same kind and size; for pointers, of the same constness.
 template <class A, class B>
 constexpr bool IsSameKind()
 {

@@ -1,4 +1,4 @@
-// Opening cuDNN: what is said of libraries that will not do, and what the real one says of our descriptors, which takes
+// Tests opening cuDNN: messages about unusable libraries, and how the real library accepts our descriptors, which needs
 // no card.
 #include "CudaEmulation/CuDnnEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
@@ -60,8 +60,8 @@ cudnnStatus_t Reach(Arguments...)
     return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-// Every function is there, in a version that is accepted. What describes shapes is the library's own: without a card
-// there is no handle, and nothing is computed.
+// All functions exist in an accepted version. Only descriptors are tested: without a card there is no handle, and
+// nothing is computed.
 class RealCuDnnTests : public testing::Test
 {
 protected:
@@ -100,7 +100,7 @@ protected:
         return view;
     }
 
-    // How often the library took the description of a shape and saw the windows that we see.
+    // Counts the shapes that the library accepts with the same number of windows.
     int ReachedBy(const ConvolutionGeometry& geometry, size_t samples, DataType type)
     {
         const MatrixView input = Image(geometry.InputElements(), samples, type);

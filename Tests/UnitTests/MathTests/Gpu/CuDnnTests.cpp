@@ -1,5 +1,5 @@
-// Which convolutions and poolings go to cuDNN, with which algorithms, how often it is asked, and what happens where it
-// refuses or fails: with the emulation of cuDNN. What it computes is compared by the kernel tests.
+// Tests with the emulation of cuDNN: which convolutions and poolings use cuDNN, with which algorithms and how many
+// calls, and what happens if cuDNN refuses or fails. Kernel tests compare its results.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/CuDnnEmulation.h"
@@ -98,7 +98,7 @@ TEST(CuDnnFormTests, ImagesWithTheChannelsFastest)
     EXPECT_TRUE(form->isInterleaved);
 }
 
-// Axes keep their order where one of them has a single element.
+// Axes keep their order if one of them has a single element.
 TEST(CuDnnFormTests, OneRow)
 {
     const auto form = CuDnnForm::OfConvolution(Interleaved(Axis(1, 1, 1, 0, 1), c_column, 3, 8));
@@ -160,7 +160,7 @@ TEST(CuDnnFormTests, Pooling)
 {
     WindowGeometry geometry;
     geometry.rank = 4;
-    // Two axes that follow one another and stay as they are make the channels.
+    // Two adjacent axes that the pooling does not change become the channels.
     geometry.axes = {c_row, c_column, Axis(3, 1, 1, 0, 3), Axis(5, 1, 1, 0, 5)};
     const auto form = CuDnnForm::OfPooling(geometry);
     ASSERT_TRUE(form);
@@ -168,7 +168,7 @@ TEST(CuDnnFormTests, Pooling)
     EXPECT_EQ(form->channels, 15);
     EXPECT_EQ(form->channelStep, 42);
     EXPECT_EQ(form->mapStep, 20);
-    // Others become windows of one element.
+    // Other unchanged axes become windows of one element.
     geometry.axes = {Axis(2, 1, 1, 0, 2), c_row, Axis(3, 1, 1, 0, 3), c_column};
     const auto split = CuDnnForm::OfPooling(geometry);
     ASSERT_TRUE(split);
@@ -211,7 +211,7 @@ protected:
         return matrix;
     }
 
-    // All of a convolution: three calls of cuDNN where it takes the shape.
+    // Runs a convolution forward and backward: three calls if cuDNN accepts the shape.
     std::vector<double> Run(const ConvolutionGeometry& geometry, size_t samples, DataType type = DataType::Float32)
     {
         const Matrix weights = Numbers(geometry.KernelCount(), geometry.KernelElements(), type);
@@ -323,7 +323,7 @@ TEST_F(CuDnnTests, MathIsWhatGpuMatrixMathSays)
     }
 }
 
-// The user's limit: so many samples with their windows written out, 10 * 4 * 4 bytes each.
+// The user's limit counts samples with their windows copied out, 10 * 4 * 4 bytes each.
 TEST_F(CuDnnTests, TheWorkspaceIsBounded)
 {
     MakeDevice();
@@ -339,7 +339,7 @@ TEST_F(CuDnnTests, TheWorkspaceIsBounded)
     EXPECT_EQ(Work(), 6);
 }
 
-// So that the comparisons of the kernel tests are of what cuDNN computed.
+// The kernel tests compare results of cuDNN, so their cases must use it.
 TEST_F(CuDnnTests, KernelCasesReachIt)
 {
     for (const KernelCase& kernelCase : ImageCases())
@@ -355,7 +355,7 @@ TEST_F(CuDnnTests, KernelCasesReachIt)
             KernelCaseRun run(*m_device, type);
             kernelCase.run(run);
             run.Results();
-            // Two layouts, one and several samples; what is replaced, what is added to, and three endings.
+            // Two layouts, one and several samples, results replaced or added, and three endings.
             const int layouts = type == DataType::Float32 ? 2 : 1;
             EXPECT_EQ(CallsOfThread().forward - m_before.forward, isConvolution ? layouts * 2 * 4 : 0);
             EXPECT_EQ(CallsOfThread().inputGradients - m_before.inputGradients, isConvolution ? layouts * 2 * 2 : 0);
@@ -441,7 +441,7 @@ TEST_F(CuDnnTests, AFailureOfTheCardIsAnError)
               "cuDNN failed to convolve: CUDNN_STATUS_EXECUTION_FAILED");
 }
 
-// The workspace is the first thing to do without.
+// If memory is short, algorithms with a workspace are dropped first.
 TEST_F(CuDnnTests, NoMemoryForAWorkspace)
 {
     using namespace CuDnnEmulation;

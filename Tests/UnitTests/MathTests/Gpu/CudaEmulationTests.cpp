@@ -1,4 +1,4 @@
-// The emulation of CUDA itself: threads wait for one another as they would, and mistakes do not pass.
+// Tests the emulation of CUDA: threads wait for each other as on a card, and mistakes are detected.
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/DeviceFunctions.cuh"
@@ -42,7 +42,7 @@ TEST(CudaEmulationTests, EveryThreadOfEveryBlockRunsOnce)
     EXPECT_THAT(runs, testing::Each(1));
 }
 
-// Each thread reads what the others wrote before the barrier.
+// Each thread reads values that other threads wrote before the barrier.
 TEST(CudaEmulationTests, BarriersHold)
 {
     std::vector<unsigned> shared(64);
@@ -82,7 +82,7 @@ TEST(CudaEmulationTests, ShufflesStayWithinTheirWarp)
         EXPECT_EQ(sums[i], i / 32 * 32 * 32 + 496 + i / 32 * 32 + 5);
 }
 
-// Each thread reads what another one of its warp wrote before; other warps need not come.
+// Each thread reads a value that another thread of its warp wrote before. Other warps need not reach the barrier.
 TEST(CudaEmulationTests, WarpsWait)
 {
     std::vector<unsigned> shared(64);
@@ -108,7 +108,7 @@ TEST(CudaEmulationTests, WarpsWait)
     }
 }
 
-// What a kernel may not depend on: which thread or block comes first.
+// Kernels must not depend on the order of threads and blocks.
 TEST(CudaEmulationTests, TheOrderChangesFromLaunchToLaunch)
 {
     unsigned last[2] = {};
@@ -131,7 +131,7 @@ TEST(CudaEmulationTests, ABarrierThatNotAllReachIsAnError)
                                          });
                   }),
               "the kernel: 40 threads of a block of 64 wait for others that do not come; 24 have left the kernel");
-    // The next launch is not disturbed by it.
+    // The error does not affect the next launch.
     int count = 0;
     CudaEmulation::Run("test", 1, 64,
                        [&]
@@ -176,7 +176,7 @@ void PutOnes(DeviceMatrix<float> matrix)
         matrix.At(i) = 1;
 }
 
-// The emulation could use it, a card could not.
+// The emulation could access this memory, a card could not.
 TEST(CudaEmulationTests, KernelsAreGivenMemoryOfTheDevice)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open);
@@ -224,7 +224,7 @@ TEST(CudaEmulationTests, CopiesAreWithinTheDevicesMemory)
     EXPECT_EQ(messageOf([&] { runtime.Zero(there, 0, stream); }), "memory cleared: of no bytes");
 }
 
-// Distances of columns are at least the rows, even where there is but one column.
+// The stride is at least the number of rows, even for a single column.
 TEST(CudaEmulationTests, ProductsAreSuchAsCuBlasTakes)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open);

@@ -1,4 +1,5 @@
-// Streams, events and graphs of the emulation: what CUDA promises holds in every order, what it does not promise shows.
+// Tests streams, events and graphs of the emulation: CUDA's guarantees hold in every order, and code that relies on
+// more fails.
 #include "Common/Error.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/CudaLanguage.cuh"
@@ -19,7 +20,7 @@ void AddTo(int* target, const int* source, int factor)
     *target += factor * *source;
 }
 
-// Two streams, pinned memory and numbers on the device.
+// Two streams, pinned memory, and numbers on the device.
 struct Bench
 {
     explicit Bench(WorkOrder order) : runtime(EmulatedMemory::Open, 1 << 20, order)
@@ -90,7 +91,7 @@ TEST(EmulatedStreamsTests, AStreamKeepsItsOrder)
     }
 }
 
-// Who fills pinned memory again before the copy has run gets the new numbers where they should be the old.
+// If the host overwrites pinned memory before a copy has run, the copy reads the new numbers.
 TEST(EmulatedStreamsTests, PinnedMemoryIsReadWhenTheCopyRuns)
 {
     Bench bench(WorkOrder::Late);
@@ -126,7 +127,7 @@ TEST(EmulatedStreamsTests, MemoryThatIsNotPinnedIsAMistake)
     EXPECT_THROW(bench.runtime.CopyFromPinned(bench.device, bench.pinned + 15, 8, bench.first), std::logic_error);
 }
 
-// Without events either stream may come first: one order shows that the reader does not wait, another one that the
+// Without events either stream may run first: one order shows that the reader does not wait, another order that the
 // writer does not.
 TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
 {
@@ -158,7 +159,7 @@ TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
     EXPECT_EQ(run(WorkOrder::FirstLate, false), 100);
 }
 
-// An event stands for the last record before a wait; one never recorded for nothing.
+// A wait is for the last record of an event before it. An event that was never recorded does not block.
 TEST(EmulatedStreamsTests, EventsAreTakenAsTheyStand)
 {
     for (const WorkOrder order : CudaEmulation::c_workOrders)
@@ -233,7 +234,7 @@ TEST(EmulatedStreamsTests, WaitingForACaptureBreaksIt)
     bench.runtime.Synchronize(bench.second); // others may be waited for
     EXPECT_NE(bench.runtime.EndCapture(bench.first), nullptr);
 
-    // The stream works on as before.
+    // The stream still works.
     bench.Put(0, 3, bench.first);
     bench.runtime.Synchronize(bench.first);
     EXPECT_EQ(bench.device[0], 3);
@@ -250,7 +251,7 @@ TEST(EmulatedStreamsTests, ACaptureStaysByItself)
               "the GPU refuses: dependency created on uncaptured work in another stream");
     EXPECT_EQ(bench.runtime.EndCapture(bench.first), nullptr);
 
-    // Memory may be allocated, not freed.
+    // Memory may be allocated but not freed.
     bench.runtime.BeginCapture(bench.first);
     void* const memory = bench.runtime.Allocate(16);
     bench.runtime.Free(memory);

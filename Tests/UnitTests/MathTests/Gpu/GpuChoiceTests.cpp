@@ -1,4 +1,4 @@
-// Which of several GPUs deviceId=auto takes, and its report. The emulated GPU library lies beside the tests.
+// Tests which of several GPUs deviceId=auto takes, and its report. The emulated GPU library is next to the tests.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuChoice.h"
 

@@ -1,5 +1,5 @@
-// Which GPU is taken, what is said of those that cannot be, and what a device does with memory: with a runtime that
-// says what the test wants.
+// Tests which GPU is opened, the messages about unusable GPUs, and the memory of a device, with a runtime that the test
+// controls.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/EmulatedGpu.h"

@@ -1,4 +1,4 @@
-// The self-check passes on devices that compute right, and names each of its operations that does not.
+// The self-check passes on correct devices and names the operation with a wrong result.
 #include "Common/Error.h"
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedMachine.h"
@@ -42,7 +42,7 @@ TEST(GpuSelfCheckTests, AnOperationThatLeavesItsLastBlockOutIsNamed)
     }
 }
 
-// Products whose first element is off by a part of its value.
+// Products with an error in their first element, relative to its value.
 class InexactBlas final : public GpuBlas
 {
 public:

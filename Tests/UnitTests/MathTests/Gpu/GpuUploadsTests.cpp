@@ -1,5 +1,5 @@
-// From the host to an emulated GPU: every byte arrives in the order of the work, whatever the host does with its memory
-// afterwards and whichever stream is ahead, and nobody waits for what may still run.
+// Tests uploads to an emulated GPU: every byte arrives in the order of the work, whatever the host does with its memory
+// afterwards and whichever stream runs first. The host does not wait for work that may still run.
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/GpuContext.h"
 
@@ -24,7 +24,7 @@ struct UploadsBench
     GpuContext context;
 };
 
-// The work reads each piece before the next one takes its place.
+// The work reads each piece before the next piece overwrites it.
 TEST(GpuUploadsTests, PiecesOfAllSizesArriveInOrder)
 {
     for (const WorkOrder order : CudaEmulation::c_workOrders)
@@ -57,8 +57,8 @@ TEST(GpuUploadsTests, PiecesOfAllSizesArriveInOrder)
     }
 }
 
-// A minibatch can be on its way while the work of the one before has not even begun: the host brings it without
-// waiting, and its stream does not wait for the work.
+// A minibatch can be uploaded before the work of the previous minibatch begins: neither the host nor the stream of the
+// uploads waits for that work.
 TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
 {
     UploadsBench bench(WorkOrder::FirstLate); // the stream of the work runs nothing until somebody waits for it
@@ -72,13 +72,13 @@ TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
     EXPECT_EQ(bench.runtime.Counts().copies, copies + 4);
     EXPECT_EQ(bench.runtime.Counts().hostWaits, 0u);
     EXPECT_EQ(bench.runtime.Counts().eventWaits, 0u);
-    // Further ahead than the ring holds the host waits for the oldest.
+    // If the ring is full, the host waits for the oldest piece.
     for (int next = 0; next < 2; ++next)
         bench.context.Upload(place.Data(), host.data(), bytes);
     EXPECT_EQ(bench.runtime.Counts().eventWaits, 1u);
 }
 
-// The ring may get memory that the work has given back and has not done with yet.
+// The ring may get memory that was freed while queued work still uses it.
 TEST(GpuUploadsTests, TheRingWaitsForTheWorkThatHadItsMemory)
 {
     for (const WorkOrder order : CudaEmulation::c_workOrders)

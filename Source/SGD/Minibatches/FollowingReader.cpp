@@ -13,8 +13,7 @@ template <class ElemType>
 void FollowingReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
     m_leader = {};
-    m_inOrder.clear();
-    m_byKey.clear();
+    m_waiting.clear();
     m_free.clear();
     for (Held& held : m_held)
         m_free.push_back(&held);
@@ -60,15 +59,11 @@ void FollowingReader<ElemType>::Register(Held& held)
     for (const SequenceInfo& sequence : WholeSequences(&held.layout, first.columns, m_name))
     {
         const std::vector<std::string>& keys = held.minibatch.sequenceKeys;
-        const Sequence known{&held, sequence.row, size_t(sequence.begin), size_t(sequence.end - sequence.begin)};
         m_hasKeys = m_hasKeys || !keys.empty();
-        if (sequence.id < keys.size())
-        {
-            if (!m_byKey.emplace(keys[sequence.id], known).second)
-                Fail(ErrorKind::Data, m_name, " delivers sequence '", keys[sequence.id], "' twice in an epoch");
-        }
-        else
-            m_inOrder.push_back(known);
+        const std::string key = sequence.id < keys.size() ? keys[sequence.id] : std::to_string(m_read);
+        const Sequence known{&held, sequence.row, size_t(sequence.begin), size_t(sequence.end - sequence.begin)};
+        if (!m_waiting.emplace(key, known).second)
+            Fail(ErrorKind::Data, m_name, " delivers sequence '", key, "' twice in an epoch");
         held.open++;
         m_read++;
     }
@@ -100,29 +95,22 @@ auto FollowingReader<ElemType>::Take(const std::string* key) -> Sequence
 {
     if (m_read == 0)
         ReadMore();
-    if (key != nullptr && m_hasKeys)
-    {
-        auto found = m_byKey.find(*key);
-        while (found == m_byKey.end() && ReadMore())
-            found = m_byKey.find(*key);
-        if (found == m_byKey.end())
-            Fail(ErrorKind::Data, "sequence '", *key, "' of ", m_leaderName, " is missing in ", m_name, ", which has ",
-                 m_read, " sequences");
-        const Sequence sequence = found->second;
-        m_byKey.erase(found);
-        return sequence;
-    }
-    const bool hasRead = m_read > 0;
-    if (hasRead && m_hasKeys != (key != nullptr))
+    const bool isByKey = key != nullptr;
+    if (m_read > 0 && m_hasKeys != isByKey)
         Fail(ErrorKind::Config, m_hasKeys ? m_name : m_leaderName, " names its sequences, but ",
              m_hasKeys ? m_leaderName : m_name, " does not; expected readers that both do, or neither");
-    while (m_inOrder.empty() && ReadMore())
-        ;
-    if (m_inOrder.empty())
+    const std::string wanted = isByKey ? *key : std::to_string(m_delivered);
+    auto found = m_waiting.find(wanted);
+    while (found == m_waiting.end() && ReadMore())
+        found = m_waiting.find(wanted);
+    if (found == m_waiting.end() && m_hasKeys)
+        Fail(ErrorKind::Data, "sequence '", wanted, "' of ", m_leaderName, " is missing in ", m_name, ", which has ",
+             m_read, " sequences");
+    if (found == m_waiting.end())
         Fail(ErrorKind::Data, "sequence ", m_delivered + 1, " of ", m_leaderName, " is missing in ", m_name,
              ", which has only ", Counted(m_read, "sequence"));
-    const Sequence sequence = m_inOrder.front();
-    m_inOrder.pop_front();
+    const Sequence sequence = found->second;
+    m_waiting.erase(found);
     return sequence;
 }
 
@@ -136,16 +124,14 @@ void FollowingReader<ElemType>::Release(Held& held)
 template <class ElemType>
 std::string FollowingReader<ElemType>::DescribeUnmatched()
 {
-    if (m_byKey.empty() && m_inOrder.empty())
+    if (m_waiting.empty())
         ReadMore();
-    if (!m_byKey.empty())
-    {
-        const auto smallest = std::min_element(m_byKey.begin(), m_byKey.end(),
-                                               [](const auto& a, const auto& b) { return a.first < b.first; });
-        return Concat("sequence '", smallest->first, "' of ", m_name, " is missing in ", m_leaderName);
-    }
-    return m_inOrder.empty() ? ""
-                             : Concat("sequence ", m_delivered + 1, " of ", m_name, " is missing in ", m_leaderName);
+    if (m_waiting.empty())
+        return "";
+    const auto smallest = std::min_element(m_waiting.begin(), m_waiting.end(),
+                                           [](const auto& a, const auto& b) { return a.first < b.first; });
+    const std::string name = m_hasKeys ? Concat("'", smallest->first, "'") : std::to_string(m_delivered + 1);
+    return Concat("sequence ", name, " of ", m_name, " is missing in ", m_leaderName);
 }
 
 // Copies step t of sequence s to column t*S + s of the target. Gaps are zeros.

@@ -4,7 +4,6 @@
 
 #include "Common/ReaderInterface.h"
 
-#include <deque>
 #include <list>
 #include <memory>
 #include <string>
@@ -79,8 +78,7 @@ private:
     bool m_isAtEnd = false;
     size_t m_read = 0; // sequences of this epoch
     size_t m_delivered = 0;
-    std::deque<Sequence> m_inOrder;                    // read sequences without keys
-    std::unordered_map<std::string, Sequence> m_byKey; // read sequences with keys
+    std::unordered_map<std::string, Sequence> m_waiting; // read sequences by key, without keys by number
     bool m_hasKeys = false;
     // Sequences of the minibatch in work, and their layout.
     std::vector<SequenceInfo> m_order;

@@ -107,6 +107,28 @@ ProductUpdate Learner::UpdateOf(const ComputationNode& node)
             .keepsGradient = false};
 }
 
+bool Learner::UpdateBy(SliceOperands& operands, const ComputationNode& node)
+{
+    const auto found = m_indices.find(&node);
+    if (found == m_indices.end() || !m_isPlainDescent || m_step.momentum != 0)
+        return false;
+    Parameter& parameter = m_parameters[found->second];
+    const MatrixView values = parameter.node->Values();
+    UpdateStep step = StepOf(parameter);
+    TouchedColumns touched;
+    touched.standsForDense = true;
+    m_transforms.Prepare(step, &touched);
+    if (step.HasExtras() || !Ops::SliceSoftmaxDescend(operands, values, step.rate, parameter.node->Gradient()))
+        return false;
+    m_transforms.Finish(values, step, &touched);
+    parameter.node->GradientColumns().all = true; // the gradient's memory was used as scratch
+    std::swap(parameter.operands, operands);
+    parameter.hasOperands = parameter.isPartial = parameter.isUpdated = true;
+    parameter.wasSparse = false;
+    parameter.lastRate = step.rate;
+    return true;
+}
+
 // The key holds everything that decides which operations run: memory, touched columns and factors of 0.
 void Learner::MakeKey()
 {
@@ -161,13 +183,14 @@ const TouchedColumns* Learner::ColumnsOf(Parameter& parameter, const UpdateStep&
     {
         if (!isPlainDescent)
             Complete(parameter);
-        parameter.isPartial = false; // plain descent replaces the whole state
+        parameter.SetComplete(); // plain descent replaces the whole state
         // L2 and noise change the whole gradient, which must then be cleared before the next minibatch.
         touched.all = touched.all || !m_isPlainDescent;
         return nullptr;
     }
     parameter.lastColumns.assign(touched.columns.begin(), touched.columns.end());
     parameter.lastRate = step.rate;
+    parameter.hasOperands = false;
     parameter.isPartial = true;
     return &touched;
 }
@@ -175,9 +198,18 @@ const TouchedColumns* Learner::ColumnsOf(Parameter& parameter, const UpdateStep&
 // Makes the state what a dense update would have left: S = rate G in the last columns and 0 elsewhere.
 void Learner::Complete(Parameter& parameter)
 {
-    if (!std::exchange(parameter.isPartial, false))
+    if (!parameter.isPartial)
         return;
     const MatrixView state = parameter.state;
+    if (parameter.hasOperands)
+    {
+        const SliceOperands& operands = parameter.operands;
+        TouchedColumns touched;
+        Ops::Fill(state, 0);
+        Ops::SliceSoftmaxWeightGradient(operands.slices, operands.gathered, operands.errors, operands.scale, state,
+                                        touched);
+        parameter.lastColumns.assign(touched.columns.begin(), touched.columns.end());
+    }
     size_t next = 0; // the first column not handled yet
     for (const int32_t column : parameter.lastColumns)
     {
@@ -186,6 +218,7 @@ void Learner::Complete(Parameter& parameter)
         next = size_t(column) + 1;
     }
     Ops::Fill(state.Columns(next, state.columns - next), 0);
+    parameter.SetComplete();
 }
 
 void Learner::Reset()
@@ -201,7 +234,7 @@ void Learner::ResetStates()
         const Matrix& values = parameter.node->Values();
         parameter.state.Resize(values.Rows(), values.Columns());
         parameter.state.SetZero();
-        parameter.isPartial = false;
+        parameter.SetComplete();
     }
     m_rule.counters = m_rule.FirstCounters();
 }
@@ -237,7 +270,7 @@ void Learner::Restore(std::vector<Matrix> states, const std::string& path)
     for (size_t i = 0; i < states.size(); ++i)
     {
         m_parameters[i].state = std::move(states[i]);
-        m_parameters[i].isPartial = false;
+        m_parameters[i].SetComplete();
     }
 }
 
@@ -246,7 +279,7 @@ void Learner::CopyStates(const std::vector<Matrix>& states)
     for (size_t i = 0; i < states.size(); ++i)
     {
         m_parameters[i].state.CopyFrom(states[i]);
-        m_parameters[i].isPartial = false;
+        m_parameters[i].SetComplete();
     }
 }
 

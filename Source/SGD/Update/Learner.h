@@ -30,6 +30,7 @@ public:
     // the same numbers and updates the other parameters.
     void BeginUpdate(double ratePerSample, double momentumPerSample, size_t columns);
     ProductUpdate UpdateOf(const ComputationNode& parameter) override;
+    bool UpdateBy(SliceOperands& operands, const ComputationNode& parameter) override;
 
     // Restores the initial states and noise.
     void Reset();
@@ -70,8 +71,14 @@ private:
         bool isPartial = false;
         std::vector<int32_t> lastColumns = {};
         double lastRate = 0;
+        // Set if the last update did not write the state: the state must be computed from the gradient's operands.
+        // Otherwise a class-based language model takes 1.4 times as long to train without momentum.
+        bool hasOperands = false;
+        SliceOperands operands = {};
         bool wasSparse = false; // the last update had the touched columns of a sparse gradient
         bool isUpdated = false; // by the backward pass
+
+        void SetComplete() { isPartial = hasOperands = false; }
     };
     class UpdateWork;
     void SetStep(double ratePerSample, double momentumPerSample, size_t columns, const MatrixView& stop);

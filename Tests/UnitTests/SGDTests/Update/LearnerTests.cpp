@@ -205,6 +205,55 @@ TEST(LearnerTest, UpdatesOfTouchedColumnsResumeFromSavedStates)
     }
 }
 
+// With updates in the backward pass, states are the same whenever they are read.
+TEST(LearnerTest, WordClassesHaveTheSameStatesAfterUpdatesInTheBackwardPass)
+{
+    SgdOptions l1, l2, clipped;
+    l1.l1RegWeight = 0.01;
+    l2.l2RegWeight = 0.1;
+    clipped.clippingThresholdPerSample = 0.01;
+    for (const SgdOptions& options : {SgdOptions(), l1, l2, clipped})
+        for (const size_t read : {size_t(1), size_t(3), SIZE_MAX})
+        {
+            WordModel early{options}, late{options};
+            const double momenta[] = {0, 0, 0, 0, 0.7, 0, 0, 0.7, 0};
+            for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
+            {
+                early.Train(minibatch, momenta[minibatch], Update::InBackward);
+                late.Train(minibatch, momenta[minibatch], Update::InPart);
+                if (minibatch == read)
+                    ExpectSame(early, late);
+                early.trained->evaluator.Forward(); // same as by an evaluation
+            }
+            for (const auto& parameter : early.Parameters()) // an evaluation may use the memory
+                Ops::Fill(parameter->Gradient(), 1e10);
+            ExpectSame(early, late);
+        }
+}
+
+// Without momentum, L2 and clipping, the gradient of word classes is not written to memory.
+TEST(LearnerTest, WordClassesAreUpdatedWithoutAGradient)
+{
+    SgdOptions l2, clipped;
+    l2.l2RegWeight = 0.1;
+    clipped.clippingThresholdPerSample = 0.01;
+    const auto isWritten = [](const SgdOptions& options, double momentum)
+    {
+        WordModel model(options);
+        model.Train(0, momentum, Update::InBackward);
+        Ops::Fill(model.weights->Gradient(), 7);
+        model.weights->GradientColumns().all = true;
+        model.Train(1, momentum, Update::InBackward);
+        const MatrixView gradient = model.weights->Gradient();
+        return std::any_of(gradient.As<double>(), gradient.As<double>() + gradient.Elements(),
+                           [](double element) { return element != 7; });
+    };
+    EXPECT_FALSE(isWritten(SgdOptions(), 0));
+    EXPECT_TRUE(isWritten(SgdOptions(), 0.7));
+    EXPECT_TRUE(isWritten(l2, 0));
+    EXPECT_TRUE(isWritten(clipped, 0));
+}
+
 // Each gradient is -2 in the column of the minibatch's word. The first update is dense and stores rate * gradient. The
 // second one stores the gradient in the touched column and does not change the state of the first word.
 TEST(LearnerTest, SparseUpdatesLeaveOtherColumnsOfTheState)

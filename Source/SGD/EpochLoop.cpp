@@ -4,7 +4,6 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Operations.h"
-#include "SGD/Parallel/Pace.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <algorithm>
@@ -152,11 +151,6 @@ bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
 {
     const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
     const size_t columns = m_isShared ? m_columns : m_source.Columns();
-    // Two cases need complete states. A part whose criterion is NaN ends a minibatch without an update, after other
-    // parts changed the gradients. An update with momentum reads the states that the previous update left: in one epoch
-    // some minibatches may be long enough for a momentum of 0 and a shorter one not.
-    m_learner.LetGradientsStay(!m_isShared && m_source.Parts() == 1 &&
-                               MomentumOfMinibatch(settings.momentumPerSample, columns) == 0);
     if (m_isShared)
         m_own.Reset();
     if (!m_isShared || m_hasOwn)
@@ -306,7 +300,7 @@ EpochPosition EpochLoop::Position()
     if (m_isAveraged)
     {
         position.sums.push_back(double(position.samples));
-        m_average->Sum(position.sums);
+        SumCounts(m_average->GetWorkers(), position.sums);
         position.samples = size_t(position.sums.back());
         position.sums.pop_back();
     }
@@ -332,7 +326,7 @@ bool EpochLoop::ReadShared()
     m_columns = size_t(m_shared[1]);
     Workers& workers = m_exchange->GetWorkers();
     if (m_epoch.workers == 1 && m_shared[0] != 0 && m_shared[0] != double(workers.Count())) // each has read all
-        AnyStops(workers, isThere ? Pace::GoesOn : Pace::HasEnded);
+        AnyWorkerStops(workers, isThere ? WorkerState::Continues : WorkerState::HasEnded);
     return m_shared[0] != 0;
 }
 
@@ -374,7 +368,7 @@ void EpochLoop::Forward(const EpochSettings& settings, size_t part)
     catch (Error& error)
     {
         const bool isAlone = !m_isShared && !m_isAveraged;
-        if (error.Kind() == ErrorKind::Data && part == 0 && isAlone && !m_source.GoesOnFromBefore())
+        if (error.Kind() == ErrorKind::Data && part == 0 && isAlone && !m_source.ContinuesSequences())
             TellOfKept(settings, error);
         throw;
     }
@@ -506,7 +500,6 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
             m_isAveraged ? RunAveraged(settings, result) : RunMinibatches(settings, result);
         },
         note);
-    m_learner.LetGradientsStay(false);
     if (m_minibatches == 0 && m_sums.Samples() == 0 && !result.notFiniteAt)
         FailNoData(settings);
     if (const size_t first = FirstNotFinite(); first != 0)

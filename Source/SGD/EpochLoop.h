@@ -7,7 +7,7 @@
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Parallel/GradientExchange.h"
-#include "SGD/Parallel/ModelAverage.h"
+#include "SGD/Parallel/ModelAveraging.h"
 #include "SGD/Progress.h"
 #include "SGD/Update/Learner.h"
 

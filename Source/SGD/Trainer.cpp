@@ -9,9 +9,7 @@
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Files/TrainingCheckpoints.h"
-#include "SGD/Minibatches/LabelMixer.h"
-#include "SGD/Parallel/Pace.h"
-#include "SGD/Parallel/SameTraining.h"
+#include "SGD/Parallel/WorkerAgreement.h"
 #include "SGD/Precompute.h"
 #include "SGD/Training.h"
 
@@ -119,7 +117,7 @@ void AddSources(const TrainingRequest& request, const EncoderRoots& encoderRoots
                 const std::string& leaderName)
 {
     for (size_t i = 0; i < others.size(); ++i)
-        source.Accompany(std::move(others[i]), encoderRoots[i], request.encoders[i].*name, leaderName);
+        source.AddCompanion(std::move(others[i]), encoderRoots[i], request.encoders[i].*name, leaderName);
 }
 
 // What a training that is finished has left, so that those behind it do the same as if it had run just now.
@@ -301,7 +299,7 @@ TrainingSources OpenSources(const TrainingRequest& request, const TrainedNetwork
     {
         const bool any = Precompute(of, data, options.minibatchSize[0], samples, log, request.stopRequested);
         if (any && request.workers != nullptr)
-            AnyStops(*request.workers, Pace::HasEnded);
+            AnyWorkerStops(*request.workers, WorkerState::HasEnded);
         return any;
     };
 
@@ -374,10 +372,14 @@ void Train(const TrainingRequest& given, Log& log)
     CheckRequest(request);
     if (Workers* const workers = request.workers; workers != nullptr)
     {
-        RequireSameOptions(*workers, request);
+        RequireSameOptions(*workers, request.options,
+                           Concat("precision=", NameOf(request.dataType),
+                                  request.makeMode ? "\nmakeMode=true" : "\nmakeMode=false",
+                                  request.openCvReader ? "\na cvReader" : "\nno cvReader",
+                                  "\ntrainingSeed=", request.trainingSeed, "\n"));
         // One that is asked to stop stops all.
         request.stopRequested = [workers, asked = given.stopRequested]
-        { return AnyStops(*workers, asked && asked() ? Pace::Stops : Pace::GoesOn); };
+        { return AnyWorkerStops(*workers, asked && asked() ? WorkerState::Stops : WorkerState::Continues); };
     }
     const SgdOptions& options = request.options;
     TrainingFiles files = TrainingFiles::OfNetworks(ResolveOutputPath(ModelPathOf(request)), options.maxEpochs,

@@ -5,8 +5,7 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "SGD/Parallel/Pace.h"
-#include "SGD/Parallel/SharedNumbers.h"
+#include "SGD/Parallel/WorkerAgreement.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <cmath>
@@ -157,9 +156,9 @@ EpochResult Training::TrainEpoch(size_t epoch)
 // Once: of data of an encoder that its decoder has not asked for.
 void Training::WarnOfRest()
 {
-    if (!m_parts.source.IsAccompanied() || std::exchange(m_hasLookedForRest, true))
+    if (!m_parts.source.HasCompanions() || std::exchange(m_hasLookedForRest, true))
         return;
-    if (const std::string rest = m_parts.source.RestOfCompanions(); !rest.empty())
+    if (const std::string rest = m_parts.source.DescribeUnmatched(); !rest.empty())
         m_log.Warn(rest + "; what only the encoder has is not used");
 }
 
@@ -214,7 +213,7 @@ EvaluationResult Training::EvaluateTogether(const std::vector<ComputationNodePtr
     try
     {
         result = evaluate();
-        isStopped = AnyStops(*workers, Pace::HasEnded);
+        isStopped = AnyWorkerStops(*workers, WorkerState::HasEnded);
     }
     catch (const Interrupted&)
     {
@@ -227,11 +226,11 @@ EvaluationResult Training::EvaluateTogether(const std::vector<ComputationNodePtr
     catch (const Error& own)
     {
         error = own;
-        isStopped = AnyStops(*workers, Pace::Fails);
+        isStopped = AnyWorkerStops(*workers, WorkerState::Fails);
     }
     if (!isStopped)
         return result;
-    SharedNumbers(*workers).Sum({}, error);
+    SumCounts(*workers, {}, error);
     throw Interrupted("the validation was stopped");
 }
 
@@ -386,7 +385,7 @@ bool Training::AdjustRate(size_t epoch, double controlValue)
     case RateChange::None:
         break;
     }
-    m_control.EndLook(m_state.rate, epoch, rollsBack);
+    m_control.EndDecision(m_state.rate, epoch, rollsBack);
     if (m_state.rate.learningRatePerSample < 1e-12)
         m_log.Print("learnRate per sample is reduced to %.8g which is below 1e-12. stop training.\n",
                     m_state.rate.learningRatePerSample);
@@ -458,8 +457,8 @@ void Training::Run(size_t firstEpoch)
     {
         m_parts.dropout.SetRate(m_options.dropoutRate[epoch], m_log);
         m_parts.dropout.DrawAsWorker(m_parts.IsParallel(epoch) ? m_parts.Rank() : 0);
-        m_parts.images.SetTimeConstants(m_options.batchNormalizationTimeConstant[epoch],
-                                        m_options.batchNormalizationBlendTimeConstant[epoch], m_log);
+        m_parts.batchNormalization.SetTimeConstants(m_options.batchNormalizationTimeConstant[epoch],
+                                                    m_options.batchNormalizationBlendTimeConstant[epoch], m_log);
         StopIfAsked(epoch);
         m_checkpoints.BeginInterval();
         if (!SetLearningRate(epoch))

@@ -4,10 +4,8 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
-#include "SGD/Minibatches/LabelMixer.h"
 #include "SGD/NotFinite.h"
-#include "SGD/Parallel/BlockMomentum.h"
-#include "SGD/Parallel/Pace.h"
+#include "SGD/Parallel/WorkerAgreement.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <algorithm>
@@ -50,14 +48,14 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
       evaluator(Network(), tracer.AddTo(nodes.Roots()), TrainingEvaluatorOptions(nodes, tracer)),
       learner(evaluator.Parameters(), options, Network().GetDataType(), Network().GetDevice(), request.trainingSeed,
               request.fsAdagradColumns != nullptr ? *request.fsAdagradColumns : 0),
-      dropout(nodes.criterion, request.trainingSeed), images(evaluator.Plan()),
+      dropout(nodes.criterion, request.trainingSeed), batchNormalization(evaluator.Plan()),
       progress(log, ProgressSettingsOf(options, files.Networks() > 1)),
       loop(nodes, evaluator, source, learner, progress)
 {
     if (request.workers != nullptr)
         JoinWorkers(*request.workers);
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
-    images.LimitTemporaryMemory(options.maxTempMemSizeInSamplesForCNN, log);
+    LimitConvolutionMemory(evaluator.Plan(), options.maxTempMemSizeInSamplesForCNN, log);
     SetUpSequenceCriteria();
     const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), tracer.AddTo(nodes.Roots()));
     source.BindTo(toRead);
@@ -142,7 +140,7 @@ EpochResult TrainingParts::RunLoop(const EpochSettings& settings)
 {
     EpochResult result = loop.Run(settings);
     if (request.workers != nullptr && !settings.isShared && !settings.isAveraged && !result.stopped)
-        AnyStops(*request.workers, Pace::HasEnded);
+        AnyWorkerStops(*request.workers, WorkerState::HasEnded);
     return result;
 }
 
@@ -188,7 +186,7 @@ void TrainingParts::EqualizeStatistics(size_t epoch, size_t minibatches)
         request.workers->Take(source, bytes);
         values.CopyFromHost(bytes.data());
     }
-    images.TakeCounts(*request.workers, source);
+    batchNormalization.TakeCounts(*request.workers, source);
 }
 
 size_t NominalSizeOf(const TrainingParts& parts, size_t epoch, size_t minibatchSize)

@@ -9,12 +9,9 @@
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Parallel/GradientExchange.h"
-#include "SGD/Parallel/ModelAverage.h"
+#include "SGD/Parallel/ModelAveraging.h"
 #include "SGD/Progress.h"
-#include "SGD/Schedules/DropoutSchedule.h"
-#include "SGD/Schedules/EarlyStopping.h"
-#include "SGD/Schedules/ImageSettings.h"
-#include "SGD/Schedules/LearningRateControl.h"
+#include "SGD/Schedules/Schedules.h"
 #include "SGD/Trainer.h"
 #include "SGD/Update/Learner.h"
 
@@ -86,13 +83,14 @@ public:
     std::optional<GradientExchange> exchange; // where workers share minibatches
     std::unique_ptr<ModelAverage> average;    // where each worker trains a model of its own
     DropoutSchedule dropout;
-    ImageSettings images;
+    BatchNormalizationSchedule batchNormalization;
     Progress progress;
     EpochLoop loop;
     bool hasWarnedOfIdle = false;
 };
 
-// What epochs hand on to those after them. Checkpoints hold it, and what learner, dropout and images hand on.
+// What epochs hand on to those after them. Checkpoints hold it, and what learner, dropout and batchNormalization hand
+// on.
 struct TrainingState
 {
     explicit TrainingState(const SgdOptions& options)

@@ -14,7 +14,7 @@
 #include "ComputationNetwork/NodeError.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 #include "SGD/Criteria.h"
-#include "SGD/Minibatches/LabelMixer.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -6,7 +6,7 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Files/CheckpointExtra.h"
+#include "SGD/CheckpointExtra.h"
 #include "SGD/Files/NetworkComparison.h"
 #include "SGD/Schedules/Schedules.h"
 

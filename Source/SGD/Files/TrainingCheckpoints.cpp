@@ -5,7 +5,7 @@
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "SGD/Files/CheckpointExtra.h"
+#include "SGD/CheckpointExtra.h"
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Schedules/Schedules.h"
 
@@ -165,7 +165,7 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     BeginWithOtherRateNumber(info, path);
     m_state.epochSamples = size_t(NumberOf(info.extra, "epochSamples", double(m_state.epochSamples)));
     m_parts.dropout.RestoreExtra(info.extra, m_parts.Rank());
-    m_parts.images.RestoreExtra(info.extra);
+    m_parts.batchNormalization.RestoreExtra(info.extra);
     RestoreBest(info, path);
     m_state.firstRate = NumberOf(info.extra, "firstRate", m_state.firstRate);
     m_state.searchedRates = NumbersOf(info.extra, "searchedRates");
@@ -257,7 +257,7 @@ CheckpointInfo TrainingCheckpoints::Info()
     SaveListedRate(m_parts.options, info.extra);
     m_parts.learner.SaveExtra(info.extra);
     m_parts.dropout.SaveExtra(info.extra, m_parts.request.workers);
-    m_parts.images.SaveExtra(info.extra);
+    m_parts.batchNormalization.SaveExtra(info.extra);
     m_state.earlyStopping.SaveExtra(info.extra);
     return info;
 }

@@ -2,7 +2,7 @@
 
 #include "Common/Error.h"
 #include "Common/Log.h"
-#include "SGD/Files/CheckpointExtra.h"
+#include "SGD/CheckpointExtra.h"
 #include "SGD/Files/ResumePoint.h"
 #include "SGD/Schedules/Schedules.h"
 #include "SGD/Search/TrialSettings.h"

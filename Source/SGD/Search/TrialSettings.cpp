@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "SGD/Files/CheckpointExtra.h"
+#include "SGD/CheckpointExtra.h"
 
 #include <algorithm>
 #include <cstdlib>

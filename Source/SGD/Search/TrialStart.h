@@ -6,7 +6,7 @@
 
 #include "Math/Matrix.h"
 #include "SGD/Files/TrainedNetworks.h"
-#include "SGD/Parallel/ModelAverage.h"
+#include "SGD/Parallel/ModelAveraging.h"
 #include "SGD/Update/Learner.h"
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 #include "SGD/Evaluation.h"
-#include "SGD/Schedules/DropoutSchedule.h"
+#include "SGD/Schedules/Schedules.h"
 #include "SGDTests/TrainerFixture.h"
 
 #include <cmath>

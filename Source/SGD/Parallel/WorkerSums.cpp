@@ -1,6 +1,6 @@
-// Several loops over a column at a time, which stays in the cache between them. All parameters go through them in each
-// minibatch: they are compiled as kernels are, and written so that compilers turn them into vector instructions.
-#include "SGD/Parallel/GradientQuantizer.h"
+// Quantisation runs several loops over a column while the column is in the cache. The loops visit all parameters in
+// each minibatch, so this file has the compiler flags of kernels, and the loops are written for vector instructions.
+#include "SGD/Parallel/WorkerSums.h"
 
 #include "Common/Error.h"
 
@@ -20,7 +20,7 @@ namespace
 {
 
 constexpr double c_narrowestRange = 1e-36;
-constexpr double c_deviationsInRange = 5; // to either side of the mean, of several bits
+constexpr double c_deviationsInRange = 5; // standard deviations on either side of the mean, for several bits
 constexpr size_t c_wordsAtOnce = 16;
 
 template <class ElemType>
@@ -37,10 +37,10 @@ template <class ElemType>
 struct OneBitRange
 {
     ColumnRange<ElemType> range;
-    ElemType threshold; // the bit of values from here on is set
+    ElemType threshold; // values of at least this have bit 1
 };
 
-// The codes of a range, and what they stand for. In double, so that no range of float is too wide or too narrow.
+// Converts between values and codes of a range. Computes in double, because the width of a float range can overflow.
 template <class ElemType>
 class CodesOfRange
 {
@@ -55,7 +55,7 @@ public:
         m_perStep = m_levels / width;
     }
 
-    // Values outside of the range have the code nearest to them; a NaN has one, too.
+    // Values outside the range get the nearest code. NaN gets code 0.
     CodeWord<ElemType> CodeOf(ElemType value) const
     {
         const double place = (double(value) - m_lower) * m_perStep;
@@ -64,7 +64,7 @@ public:
     }
     ElemType ValueOf(CodeWord<ElemType> code) const
     {
-        using Signed = std::make_signed_t<CodeWord<ElemType>>; // converted by a vector instruction
+        using Signed = std::make_signed_t<CodeWord<ElemType>>; // has a vector instruction for the conversion
         return ElemType(m_lower + (double(Signed(code)) + 0.5) * m_step);
     }
 
@@ -75,7 +75,7 @@ private:
     double m_perStep = 0;
 };
 
-// The sum of term(value) over a column, in as many parts as the processor has additions under way.
+// Sums term(value) over a column, in as many partial sums as the processor runs additions at once.
 template <class ElemType, class Term>
 double Sum(std::span<const ElemType> column, Term term)
 {
@@ -96,23 +96,23 @@ double Mean(std::span<const ElemType> column)
     return Sum(column, [](double value) { return value; }) / double(column.size());
 }
 
-// The range whose two codes stand for center -+ distance.
+// Returns the range whose two codes stand for center -+ distance.
 template <class ElemType>
 ColumnRange<ElemType> AroundCenter(double center, double distance)
 {
     return {ElemType(center - 2 * distance), ElemType(center + 2 * distance)};
 }
 
-// A NaN counts among the values that are not negative, so that their mean shows it.
+// Counts NaN as not negative, so that the mean of the others becomes NaN.
 template <class ElemType>
 OneBitRange<ElemType> RangeByZero(std::span<const ElemType> column)
 {
-    const double ofNegative = Sum(column, [](double value) { return value < 0 ? value : 0; });
-    const double ofOthers = Sum(column, [](double value) { return value < 0 ? 0 : value; });
+    const double sumOfNegative = Sum(column, [](double value) { return value < 0 ? value : 0; });
+    const double sumOfOthers = Sum(column, [](double value) { return value < 0 ? 0 : value; });
     const double negative = Sum(column, [](double value) { return value < 0 ? 1.0 : 0.0; });
     const double others = double(column.size()) - negative;
-    const double mean0 = negative > 0 ? ofNegative / negative : 0;
-    const double mean1 = others > 0 ? ofOthers / others : 0;
+    const double mean0 = negative > 0 ? sumOfNegative / negative : 0;
+    const double mean1 = others > 0 ? sumOfOthers / others : 0;
     const double center = (mean0 + mean1) / 2;
     return {AroundCenter<ElemType>(center, mean1 - center), 0};
 }
@@ -147,7 +147,7 @@ size_t BytesOfColumn(size_t rows, size_t bits)
     return sizeof(ColumnRange<ElemType>) + WordsOf<ElemType>(rows, bits) * sizeof(ElemType);
 }
 
-// Calls encode(row) for each row, which gives its code.
+// Packs the codes that encode(row) returns.
 template <class ElemType, class Encode>
 void Pack(size_t rows, size_t bits, std::byte* target, Encode encode)
 {
@@ -188,7 +188,7 @@ void Unpack(size_t rows, size_t bits, const std::byte* source, Decode decode)
     }
 }
 
-// One of two values without a branch, which would be a wrong guess each other time.
+// Selects one of two values without a branch: the processor would mispredict every second one.
 template <class ElemType>
 ElemType Select(CodeWord<ElemType> code, ElemType value0, ElemType value1)
 {
@@ -197,7 +197,7 @@ ElemType Select(CodeWord<ElemType> code, ElemType value0, ElemType value1)
     return std::bit_cast<ElemType>(bits0 ^ ((bits0 ^ bits1) & (Word(0) - code)));
 }
 
-// Packs the codes of a column, and leaves in it what they lose.
+// Packs the codes of a column and leaves the quantisation error in the column.
 template <class ElemType>
 void QuantizeOneBit(std::span<ElemType> column, bool useZeroThreshold, std::byte* target)
 {
@@ -303,5 +303,168 @@ void GradientQuantizer<ElemType>::Dequantize(std::span<const std::byte> source, 
 
 template class GradientQuantizer<float>;
 template class GradientQuantizer<double>;
+
+Stripe StripeOf(size_t whole, size_t rank, size_t workers)
+{
+    const size_t each = whole / workers, rest = whole % workers;
+    return {each * rank + std::min(rank, rest), each + (rank < rest ? 1 : 0)};
+}
+
+// Receives the other workers' parts of the own stripe in scratch, one after another.
+template <class ElemType>
+void SumOverWorkers(Workers& workers, std::span<ElemType> values, std::vector<ElemType>& scratch)
+{
+    const size_t count = workers.Count(), rank = workers.Rank();
+    const auto stripeOf = [&](size_t i)
+    {
+        const Stripe stripe = StripeOf(values.size(), i, count);
+        return values.subspan(stripe.first, stripe.count);
+    };
+    const std::span<ElemType> own = stripeOf(rank);
+    if (scratch.size() < own.size() * count)
+        scratch.resize(own.size() * count);
+    std::vector<std::span<const std::byte>> sent(count);
+    std::vector<std::span<std::byte>> received(count);
+    for (size_t i = 0; i < count; ++i)
+    {
+        sent[i] = std::as_bytes(stripeOf(i));
+        received[i] = std::as_writable_bytes(std::span(scratch).subspan(i * own.size(), own.size()));
+    }
+    workers.Exchange(sent, received);
+    std::copy(own.begin(), own.end(), scratch.begin() + ptrdiff_t(rank * own.size()));
+    std::copy(scratch.begin(), scratch.begin() + ptrdiff_t(own.size()), own.begin());
+    for (size_t i = 1; i < count; ++i)
+        for (size_t k = 0; k < own.size(); ++k)
+            own[k] += scratch[i * own.size() + k];
+    for (size_t i = 0; i < count; ++i)
+    {
+        sent[i] = std::as_bytes(own);
+        received[i] = std::as_writable_bytes(stripeOf(i));
+    }
+    workers.Exchange(sent, received);
+}
+
+template void SumOverWorkers(Workers&, std::span<float>, std::vector<float>&);
+template void SumOverWorkers(Workers&, std::span<double>, std::vector<double>&);
+
+template <class ElemType>
+QuantizedSum<ElemType>::QuantizedSum(Workers& workers, QuantizerSettings settings, std::vector<Shape> shapes)
+    : m_workers(workers), m_quantizer(settings), m_shapes(std::move(shapes)), m_sent(workers.Count()),
+      m_received(workers.Count())
+{
+    size_t elements = 0;
+    for (const Shape& shape : m_shapes)
+        elements += shape.rows * shape.columns;
+    m_residual.resize(elements);
+    m_sumResidual.resize(elements);
+    m_sum.resize(BytesOfStripes(workers.Rank()));
+    for (size_t i = 0; i < workers.Count(); ++i)
+    {
+        m_sent[i].resize(BytesOfStripes(i));
+        m_received[i].resize(std::max(BytesOfStripes(i), m_sum.size())); // first own stripes, then theirs
+    }
+}
+
+template <class ElemType>
+template <class Visit>
+void QuantizedSum<ElemType>::VisitStripes(size_t rank, const Visit& visit) const
+{
+    size_t begin = 0;
+    for (const Shape& shape : m_shapes)
+    {
+        const Stripe stripe = StripeOf(shape.columns, rank, m_workers.Count());
+        visit(begin + stripe.first * shape.rows, shape.rows, stripe.count);
+        begin += shape.rows * shape.columns;
+    }
+}
+
+template <class ElemType>
+size_t QuantizedSum<ElemType>::BytesOfStripes(size_t rank) const
+{
+    size_t bytes = 0;
+    VisitStripes(rank, [&](size_t, size_t rows, size_t columns) { bytes += m_quantizer.BytesOf(rows, columns); });
+    return bytes;
+}
+
+template <class ElemType>
+void QuantizedSum<ElemType>::Reset()
+{
+    std::fill(m_residual.begin(), m_residual.end(), ElemType(0));
+    std::fill(m_sumResidual.begin(), m_sumResidual.end(), ElemType(0));
+}
+
+template <class ElemType>
+void QuantizedSum<ElemType>::QuantizeFor(size_t rank, std::span<ElemType> values)
+{
+    std::span<std::byte> target(m_sent[rank]);
+    VisitStripes(rank,
+                 [&](size_t first, size_t rows, size_t columns)
+                 {
+                     const size_t bytes = m_quantizer.BytesOf(rows, columns);
+                     m_quantizer.Quantize(values.subspan(first, rows * columns),
+                                          std::span(m_residual).subspan(first, rows * columns), rows,
+                                          target.first(bytes));
+                     target = target.subspan(bytes);
+                 });
+}
+
+// Sums the own stripes of all workers in the order of ranks and quantises the sums.
+template <class ElemType>
+void QuantizedSum<ElemType>::SumOwn(std::span<ElemType> values)
+{
+    size_t at = 0;
+    VisitStripes(m_workers.Rank(),
+                 [&](size_t first, size_t rows, size_t columns)
+                 {
+                     const size_t bytes = m_quantizer.BytesOf(rows, columns);
+                     const std::span<ElemType> sum = values.subspan(first, rows * columns);
+                     for (size_t i = 0; i < m_workers.Count(); ++i)
+                     {
+                         const auto& source = i == m_workers.Rank() ? m_sent[i] : m_received[i];
+                         m_quantizer.Dequantize(std::span(source).subspan(at, bytes), rows, sum, i > 0);
+                     }
+                     m_quantizer.Quantize(sum, std::span(m_sumResidual).subspan(first, rows * columns), rows,
+                                          std::span(m_sum).subspan(at, bytes));
+                     at += bytes;
+                 });
+}
+
+template <class ElemType>
+void QuantizedSum<ElemType>::Sum(std::span<ElemType> values)
+{
+    CNTK_ASSERT(values.size() == m_residual.size());
+    const size_t count = m_workers.Count(), rank = m_workers.Rank();
+    std::vector<std::span<const std::byte>> sent(count);
+    std::vector<std::span<std::byte>> received(count);
+    for (size_t i = 0; i < count; ++i)
+    {
+        QuantizeFor(i, values);
+        sent[i] = m_sent[i];
+        received[i] = std::span(m_received[i]).first(m_sum.size());
+    }
+    m_workers.Exchange(sent, received);
+    SumOwn(values);
+    for (size_t i = 0; i < count; ++i)
+    {
+        sent[i] = m_sum;
+        received[i] = std::span(m_received[i]).first(m_sent[i].size());
+    }
+    m_workers.Exchange(sent, received);
+    for (size_t i = 0; i < count; ++i)
+    {
+        std::span<const std::byte> source = i == rank ? std::span<const std::byte>(m_sum) : received[i];
+        VisitStripes(i,
+                     [&](size_t first, size_t rows, size_t columns)
+                     {
+                         const size_t bytes = m_quantizer.BytesOf(rows, columns);
+                         m_quantizer.Dequantize(source.first(bytes), rows, values.subspan(first, rows * columns),
+                                                false);
+                         source = source.subspan(bytes);
+                     });
+    }
+}
+
+template class QuantizedSum<float>;
+template class QuantizedSum<double>;
 
 } // namespace cntk

@@ -1,5 +1,5 @@
-// What training sets in nodes of images.
-#include "SGD/Schedules/ImageSettings.h"
+// Time constants of batch normalization and memory limits of convolutions.
+#include "SGD/Schedules/Schedules.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <gmock/gmock.h>
@@ -12,10 +12,10 @@ namespace
 
 using testing::HasSubstr;
 
-class ImageSettingsTest : public testing::Test
+class NodeSchedulesTest : public testing::Test
 {
 protected:
-    ImageSettingsTest() : m_network(DataType::Float32, MakeCpuDevice())
+    NodeSchedulesTest() : m_network(DataType::Float32, MakeCpuDevice())
     {
         const ComputationNodePtr x = m_network.AddInput("x", {1, 4, 4});
         NodeParameters plane;
@@ -46,9 +46,9 @@ protected:
     EvaluationPlan m_plan;
 };
 
-TEST_F(ImageSettingsTest, ConstantsOfTheNodesStayUntilTheTrainingsChange)
+TEST_F(NodeSchedulesTest, TimeConstantsOfNodesStayUntilTheConfiguredOnesChange)
 {
-    ImageSettings settings(m_plan);
+    BatchNormalizationSchedule settings(m_plan);
     Log log;
     settings.SetTimeConstants(0, 0, log);
     EXPECT_THAT(m_normalization->DescribeFields(), HasSubstr("normalizationTimeConstant=5  blendTimeConstant=0"));
@@ -60,13 +60,12 @@ TEST_F(ImageSettingsTest, ConstantsOfTheNodesStayUntilTheTrainingsChange)
     EXPECT_THAT(m_normalization->DescribeFields(), HasSubstr("normalizationTimeConstant=0  blendTimeConstant=0"));
 }
 
-TEST_F(ImageSettingsTest, ALimitOfTemporaryMemoryReplacesThatOfTheNodes)
+TEST_F(NodeSchedulesTest, AMemoryLimitReplacesTheLimitsOfTheNodes)
 {
-    ImageSettings settings(m_plan);
     Log log;
-    settings.LimitTemporaryMemory(0, log);
+    LimitConvolutionMemory(m_plan, 0, log);
     EXPECT_THAT(m_convolution->DescribeFields(), HasSubstr("maxTempMemSizeInSamples=7"));
-    settings.LimitTemporaryMemory(3, log);
+    LimitConvolutionMemory(m_plan, 3, log);
     EXPECT_THAT(m_convolution->DescribeFields(), HasSubstr("maxTempMemSizeInSamples=3"));
 }
 

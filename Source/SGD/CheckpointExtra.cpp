@@ -1,5 +1,5 @@
 // Writes numbers as hexadecimal texts, which lose no bit.
-#include "SGD/Files/CheckpointExtra.h"
+#include "SGD/CheckpointExtra.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Numbers in the extra part of checkpoints: the same bits again, and a default for what is missing or damaged.
-#include "SGD/Files/CheckpointExtra.h"
+#include "SGD/CheckpointExtra.h"
 
 #include <bit>
 #include <cstdint>

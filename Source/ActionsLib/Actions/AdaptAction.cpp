@@ -15,7 +15,7 @@
 #include "Common/FileClashes.h"
 #include "Common/Interruption.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Criteria.h"
+#include "SGD/Evaluation/Criteria.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 
 namespace cntk
@@ -55,7 +55,6 @@ public:
         m_request.options = ReadSgdOptions(command, RequireSgdBlock(command));
         m_request.modelPath = RequireTrainedModelPath(command);
         m_request.makeMode = m_options.makeMode;
-        m_request.originalModel = m_options.originalModelFileName;
         std::vector<NamedFile> read{{OriginalKey(), m_options.originalModelFileName}};
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
             if (*reader)

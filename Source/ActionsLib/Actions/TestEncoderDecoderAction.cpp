@@ -17,8 +17,8 @@
 #include "Common/Text.h"
 #include "Common/WriterInterface.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "SGD/BeamSearch.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/BeamSearch.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGD/Minibatches/MinibatchParts.h"
 
 #include <algorithm>

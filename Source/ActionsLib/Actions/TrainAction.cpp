@@ -23,8 +23,8 @@
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/NodeError.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 
@@ -80,7 +80,6 @@ public:
              {m_reader.block, m_cvReader.block, command.block.FindBlock(m_builder->BlockName())})
             if (block != nullptr)
                 RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*block), PlaceOfTrainedModel(command));
-        m_request.originalModel = m_original;
         if (!m_original.empty())
             RequireNotRead({"modelPath", m_request.modelPath}, {{OriginalKey(), m_original}},
                            PlaceOfTrainedModel(command));

@@ -16,8 +16,8 @@
 #include "Common/FileClashes.h"
 #include "Common/Interruption.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 #include <limits>

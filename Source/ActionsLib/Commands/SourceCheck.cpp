@@ -3,8 +3,8 @@
 #include "ActionsLib/Commands/ErrorPlaces.h"
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 namespace cntk
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ActionsLib/Action.h"
-#include "SGD/Trainer.h"
+#include "SGD/Trainer/Trainer.h"
 
 namespace cntk
 {

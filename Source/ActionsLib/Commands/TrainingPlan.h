@@ -4,7 +4,7 @@
 #include "ActionsLib/Action.h"
 #include "Common/FileClashes.h"
 #include "SGD/Files/TrainingFiles.h"
-#include "SGD/Trainer.h"
+#include "SGD/Trainer/Trainer.h"
 
 #include <cstddef>
 #include <memory>

@@ -145,8 +145,9 @@ const char* CtfParser<ElemType>::ParseRow(const char* at, CtfData<ElemType>& dat
     at = SkipBlanks(at);
     if (*at != '|')
     {
-        Report(at, Concat("expected ", at == start ? "a sequence id or '|'" : "'|'", " and the name of a stream, found ",
-                        *at == '\n' && at == start ? "a blank line" : TokenAt(at)));
+        Report(at,
+               Concat("expected ", at == start ? "a sequence id or '|'" : "'|'", " and the name of a stream, found ",
+                      *at == '\n' && at == start ? "a blank line" : TokenAt(at)));
         at = SkipToSample(at);
     }
     while (*at == '|')
@@ -172,7 +173,7 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
     if (index == c_noStream)
     {
         Report(name, Concat("no stream of the reader has the name '", std::string_view(name, size_t(at - name)), "'"),
-             false);
+               false);
         return SkipToSample(at);
     }
     if (!m_wanted[index])
@@ -189,7 +190,7 @@ const char* CtfParser<ElemType>::ParseSample(const char* at, CtfData<ElemType>& 
     else if (end != nullptr && m_samples[index] == m_rows)
     {
         Report(name, Concat("stream '", stream.alias, "' has more samples than the sequence has rows (", m_rows,
-                          "), expected one a row"));
+                            "), expected one a row"));
         end = nullptr;
     }
     if (end == nullptr)
@@ -209,7 +210,7 @@ template <class ElemType>
 void CtfParser<ElemType>::ReportTooLarge(const char* at, const CtfStream& stream) const
 {
     Report(at, Concat("expected a number of stream '", stream.alias, "' within the range of precision=",
-                    sizeof(ElemType) == sizeof(float) ? "float" : "double", ", found ", TokenAt(at)));
+                      sizeof(ElemType) == sizeof(float) ? "float" : "double", ", found ", TokenAt(at)));
 }
 
 template <class ElemType>
@@ -242,7 +243,7 @@ const char* CtfParser<ElemType>::ParseDense(const char* at, const CtfStream& str
         if (count == stream.dim)
         {
             Report(at, Concat("stream '", stream.alias, "' has more than dim=", stream.dim,
-                            " values, expected the end of the sample, found ", TokenAt(at)));
+                              " values, expected the end of the sample, found ", TokenAt(at)));
             return nullptr;
         }
         if (!std::isfinite(ElemType(value)))
@@ -271,21 +272,21 @@ const char* CtfParser<ElemType>::ParseSparse(const char* at, const CtfStream& st
         if (at == pair || *at != ':')
         {
             Report(pair,
-                 Concat("expected a pair index:value of sparse stream '", stream.alias, "', found ", TokenAt(pair)));
+                   Concat("expected a pair index:value of sparse stream '", stream.alias, "', found ", TokenAt(pair)));
             return nullptr;
         }
         if (index >= stream.dim)
         {
-            Report(pair, Concat("index ", std::string_view(pair, size_t(at - pair)), " of sparse stream '", stream.alias,
-                              "' is too large, expected less than dim=", stream.dim));
+            Report(pair, Concat("index ", std::string_view(pair, size_t(at - pair)), " of sparse stream '",
+                                stream.alias, "' is too large, expected less than dim=", stream.dim));
             return nullptr;
         }
         double value = 0;
         const char* const end = m_numbers.Parse(at + 1, value);
         if (end == nullptr)
         {
-            Report(at + 1,
-                 Concat("expected a number of sparse stream '", stream.alias, "' after ':', found ", TokenAt(at + 1)));
+            Report(at + 1, Concat("expected a number of sparse stream '", stream.alias, "' after ':', found ",
+                                  TokenAt(at + 1)));
             return nullptr;
         }
         if (!std::isfinite(ElemType(value)))

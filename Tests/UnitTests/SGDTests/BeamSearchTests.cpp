@@ -2,7 +2,7 @@
 // decoded.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
-#include "SGD/BeamSearch.h"
+#include "SGD/Evaluation/BeamSearch.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Criteria over a data set, with and without intermediate lines.
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
 namespace cntk

@@ -4,7 +4,7 @@
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Operations.h"
-#include "SGD/NotFinite.h"
+#include "SGD/Evaluation/Criteria.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>

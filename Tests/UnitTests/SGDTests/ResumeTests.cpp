@@ -114,37 +114,6 @@ TEST_F(ResumeTest, TheEpochsOfAFinalModelAreNotGuessedByTheTimesOfACopy)
     EXPECT_EQ(LogText().find("It was trained for"), std::string::npos) << LogText();
 }
 
-// A chain of trainings and edits whose first model was trained anew.
-TEST_F(ResumeTest, AModelThatIsOlderThanWhatItWasMadeOfIsWarnedOf)
-{
-    TrainingRequest request = ClassifierRequest(3);
-    Run(request);
-    Run(request);
-    EXPECT_EQ(Count("WARNING"), 0u) << LogText();
-    const std::string final = Path("m.dnn");
-    const auto soon = std::filesystem::last_write_time(final) + std::chrono::seconds(1);
-    std::filesystem::last_write_time(final + ".0", soon);
-    Run(request);
-    EXPECT_NE(LogText().find("WARNING: '" + final + "' is older than '" + final +
-                             ".0', which its training begins with: it knows nothing of what was changed there since; "
-                             "to begin anew with that, remove the models of '" +
-                             final + "' but that one\n"),
-              std::string::npos)
-        << LogText();
-    std::filesystem::remove(final);
-    request.originalModel = Path("original.dnn");
-    SaveModel(*Classifier(false), request.originalModel);
-    std::filesystem::last_write_time(final + ".0", soon - std::chrono::hours(1));
-    std::filesystem::last_write_time(request.originalModel, soon);
-    Run(request);
-    EXPECT_NE(LogText().find("WARNING: '" + final + ".2' is older than '" + request.originalModel +
-                             "', which its training begins with: it knows nothing of what was changed there since; to "
-                             "begin anew with that, remove the models of '" +
-                             final + "' and its epochs\n"),
-              std::string::npos)
-        << LogText();
-}
-
 // maxEpochs was lowered: what it asks for is there already, under another name.
 TEST_F(ResumeTest, AModelOfALongerTrainingIsToldBeforeItsEpochIsTrainedAgain)
 {

@@ -5,7 +5,7 @@
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGD/Schedules/Schedules.h"
 #include "SGDTests/TrainerFixture.h"
 

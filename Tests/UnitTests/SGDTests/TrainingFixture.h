@@ -6,7 +6,7 @@
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/EpochLoop.h"
-#include "SGD/Trainer.h"
+#include "SGD/Trainer/Trainer.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // What is tried and what is chosen, over criteria that are known functions.
-#include "SGD/Search/TrialSearch.h"
+#include "SGD/Schedules/TrialSearch.h"
 
 #include <algorithm>
 #include <cmath>

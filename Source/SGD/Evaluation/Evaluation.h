@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "SGD/Criteria.h"
+#include "SGD/Evaluation/Criteria.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Progress.h"
@@ -42,5 +42,11 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
 // Does the same with an evaluator of its own. Binds the source, and gives its labels to the tracer.
 EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
+
+// Computes the precomputed nodes of the network that have no value yet and marks them. False when there were none.
+// Binds the source to their inputs. stopRequested is asked after each minibatch: true is Interrupted, and no node is
+// marked.
+bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t minibatchSize, size_t epochSize, Log& log,
+                const std::function<bool()>& stopRequested = {});
 
 } // namespace cntk

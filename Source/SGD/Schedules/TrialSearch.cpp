@@ -1,5 +1,5 @@
 // The arithmetic of the two searches.
-#include "SGD/Search/TrialSearch.h"
+#include "SGD/Schedules/TrialSearch.h"
 
 #include "SGD/Schedules/Schedules.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Common/Log.h"
+#include "Common/ReaderInterface.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "Math/Matrix.h"
 #include "Math/RepeatedWork.h"
@@ -99,5 +100,11 @@ private:
     std::optional<RepeatedWork> m_work; // only if sums are on the device
     size_t m_samples = 0;
 };
+
+// "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for
+// the minibatch that the network holds; of an input with what it is read from. "" if all are finite. Evaluates the
+// network once more, with nothing shared.
+std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
+                          const std::vector<StreamInfo>& streams = {});
 
 } // namespace cntk

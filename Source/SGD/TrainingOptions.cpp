@@ -174,10 +174,13 @@ OptionTable<BlockMomentumOptions> BlockMomentumOptions::Options()
     };
 }
 
-OptionTable<SgdOptions> SgdOptions::Options()
+namespace
+{
+
+OptionTable<SgdOptions> ScheduleRows()
 {
     using S = SgdOptions;
-    return WithTraceOptions<S>({
+    return {
         // ---- files and nodes
         Opt("modelPath", &S::modelPath, "final model; modelPath.N after epoch N; may stand around the block"),
         Opt("keepCheckPointFiles", &S::keepCheckPointFiles, "keep the .ckp files of earlier epochs"),
@@ -215,6 +218,13 @@ OptionTable<SgdOptions> SgdOptions::Options()
         Opt("numMBsToShowResult", &S::numMBsToShowResult, "a progress line every so many minibatches; 0: none"),
         Opt("firstMBsToShowResult", &S::firstMBsToShowResult, "a progress line for each of the first minibatches"),
         Opt("numMBsToCUDAProfile", &S::numMBsToCUDAProfile, "").WithoutEffect(),
+    };
+}
+
+OptionTable<SgdOptions> UpdateRows()
+{
+    using S = SgdOptions;
+    return {
         // ---- gradients and update
         Opt("gradientClippingWithTruncation", &S::gradientClippingWithTruncation,
             "clip each element of a gradient; false: scale a parameter's gradient to a norm"),
@@ -258,13 +268,20 @@ OptionTable<SgdOptions> SgdOptions::Options()
                "keep an adapted network near the original one"),
         Opt("adaptationRegWeight", &S::adaptationRegWeight, "adaptation: share of the original's outputs in the labels",
             Range{0, 1}),
+    };
+}
+
+OptionTable<SgdOptions> CheckRows()
+{
+    using S = SgdOptions;
+    return {
         // ---- checks
         Opt("gradientcheck", &S::gradientCheck, "compare gradients with differences of the criterion (double only)"),
         Opt("sigFigs", &S::sigFigs, "gradientcheck: digits that must agree"),
         Opt("earlyStopPatience", &S::earlyStopPatience,
             "end the training after so many epochs in which the criterion (of the validation set where there is one) "
-            "did "
-            "not fall; the final model is then the best one, which is kept as modelPath.best all the while; 0: never"),
+            "did not fall; the final model is then the best one, which is kept as modelPath.best all the while; 0: "
+            "never"),
         Opt("earlyStopMinImprovement", &S::earlyStopMinImprovement,
             "earlyStopPatience: how far the criterion must fall to count as progress", c_notNegative),
         Opt("saveEveryMinutes", &S::saveEveryMinutes,
@@ -299,7 +316,17 @@ OptionTable<SgdOptions> SgdOptions::Options()
         // ---- blocks
         Nested("AutoAdjust", &S::autoAdjust, "automatic control of the learning rate and the minibatch size"),
         Nested("ParallelTrain", &S::parallelTrain, "training by several workers"),
-    });
+    };
+}
+
+} // namespace
+
+OptionTable<SgdOptions> SgdOptions::Options()
+{
+    OptionTable<SgdOptions> table = ScheduleRows();
+    for (const OptionTable<SgdOptions>& rows : {UpdateRows(), CheckRows()})
+        table.insert(table.end(), rows.begin(), rows.end());
+    return WithTraceOptions(std::move(table));
 }
 
 namespace
@@ -338,7 +365,7 @@ SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision)
 namespace
 {
 
-// A momentum that single precision makes 1: no gradient would ever count.
+// Finds a momentum that is 1 in single precision: no gradient would ever count.
 std::optional<OptionProblem> FindEndlessMomentum(const SgdOptions& options)
 {
     const auto problemOf = [](const char* name, const std::string& what, const char* expected)
@@ -360,8 +387,8 @@ std::optional<OptionProblem> FindEndlessMomentum(const SgdOptions& options)
     return std::nullopt;
 }
 
-// Infinite numbers, which no range of a row refuses. Those that mean something are not here: no clipping, no increase
-// of the rate, statistics of batch normalization that never fade.
+// Finds infinite values, which the ranges of rows accept. Does not report those with a meaning: no clipping, no
+// increase of the rate, statistics of batch normalization that never fade.
 std::optional<OptionProblem> FindInfinite(const SgdOptions& options)
 {
     const AutoAdjustOptions& adjust = options.autoAdjust;
@@ -410,7 +437,7 @@ std::optional<OptionProblem> FindInfinite(const SgdOptions& options)
     return find("learningRatesPerSample", options.learningRatesPerSample.values);
 }
 
-// The same number for each worker and for all of them.
+// Finds a number that is given both for each worker and for all workers.
 std::optional<OptionProblem> FindTwice(const BlockMomentumOptions& options)
 {
     const auto problemOf = [](const char* name)
@@ -426,7 +453,7 @@ std::optional<OptionProblem> FindTwice(const BlockMomentumOptions& options)
     return std::nullopt;
 }
 
-// "a, b have no effect: only <readers> reads them"
+// Returns "a, b have no effect: only <readers> reads them".
 OptionProblem Unread(const std::vector<std::string>& names, const std::string& readers)
 {
     const bool isOne = names.size() == 1;
@@ -434,7 +461,7 @@ OptionProblem Unread(const std::vector<std::string>& names, const std::string& r
                                   isOne ? "it" : "them")};
 }
 
-// Numbers of update rules that are not the chosen one. Old configs list them at their defaults, which say nothing.
+// Finds numbers of other update rules than the chosen one. Ignores defaults, which old configs list.
 void FindNumbersOfOtherRules(const SgdOptions& options, GradientUpdateType rule, std::vector<OptionProblem>& ignored)
 {
     const SgdOptions defaults;

@@ -311,7 +311,7 @@ std::string PlaceOfData(const ComputationNode& node, const std::vector<StreamInf
     return {};
 }
 
-// In the order of computing: a recurrent loop goes step by step, and its delay nodes stand before the culprit.
+// Searches in the order of evaluation: a recurrent loop step by step, since its delay nodes come before the cause.
 ComputationNodePtr FirstNotFiniteValue(const EvaluationPlan& plan)
 {
     const auto firstOf = [](const PlanStep& step, const FrameRange& range)
@@ -339,7 +339,7 @@ ComputationNodePtr FirstNotFiniteValue(const EvaluationPlan& plan)
 std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
                           const std::vector<StreamInfo>& streams)
 {
-    // Nothing shares memory, so that every value and gradient can be looked at afterwards.
+    // Shares no memory, so that every value and gradient can be checked afterwards.
     EvaluatorOptions options;
     options.training = true;
     options.shareMemory = false;

@@ -101,9 +101,9 @@ private:
     size_t m_samples = 0;
 };
 
-// "value of 'H1' (Sigmoid)": the first node in order of evaluation whose value, else whose gradient, is not finite for
-// the minibatch that the network holds; of an input with what it is read from. "" if all are finite. Evaluates the
-// network once more, with nothing shared.
+// Returns, for example, "value of 'H1' (Sigmoid)": the first node, in order of evaluation, whose value or else gradient
+// is NaN or infinite for the minibatch in the network; for an input also its file. Returns "" if there is none.
+// Evaluates the network again without sharing memory.
 std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
                           const std::vector<StreamInfo>& streams = {});
 

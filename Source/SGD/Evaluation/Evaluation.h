@@ -43,9 +43,9 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
 EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
 
-// Computes the precomputed nodes of the network that have no value yet and marks them. False when there were none.
-// Binds the source to their inputs. stopRequested is asked after each minibatch: true is Interrupted, and no node is
-// marked.
+// Computes the network's precomputed nodes that have no value yet (Mean, InvStdDev), in one pass over the data, and
+// marks them. Returns false if there are none. Binds the source to their inputs. If stopRequested returns true after a
+// minibatch, throws Interrupted and marks no node.
 bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t minibatchSize, size_t epochSize, Log& log,
                 const std::function<bool()>& stopRequested = {});
 

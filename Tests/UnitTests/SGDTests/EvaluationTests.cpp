@@ -62,7 +62,7 @@ TEST_F(EvaluationTest, IntermediateLinesShowTheirStretchAndTheRest)
                          "Final Results: Minibatch[1-5]: SamplesSeen = 5    criterion: SquareError/Sample = 11    \n");
 }
 
-// Of four samples, which are two lines: there is no rest.
+// Four samples are two lines; no rest remains.
 TEST_F(EvaluationTest, APartOfTheDataIsTheFirstSamples)
 {
     EvaluateFiveSamples(4);

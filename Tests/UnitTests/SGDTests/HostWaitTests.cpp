@@ -139,7 +139,7 @@ TEST_F(NotFiniteOnGpuTest, TheMinibatchIsKnownAndNothingIsUpdatedFromItOn)
     }
 }
 
-// What is saved there could not be gone on from.
+// A training could not resume from that state.
 TEST_F(NotFiniteOnGpuTest, AStopBehindItIsNone)
 {
     const auto gpu = m_device;

@@ -43,7 +43,7 @@ TEST_F(ResumeTest, AFinalModelEndsAMakeModeTrainingAtOnce)
     EXPECT_THROW(Run(request), std::logic_error);
 }
 
-// As CNTK v1.1 writes it: a smoothed gradient for each use of a parameter, of which the first one counts.
+// CNTK v1.1 writes a smoothed gradient for each use of a parameter; the first one counts.
 TEST_F(ResumeTest, ACheckpointWithAGradientForEachUseOfAParameterIsRead)
 {
     TrainingRequest request = LineRequest();
@@ -235,7 +235,7 @@ TEST_F(ResumeTest, ATrainingThatGoesOnWithAnotherUpdateRuleBeginsItAnew)
         }
 }
 
-// As in the original the rate is the checkpoint's, whatever a list says that is over.
+// The checkpoint's rate counts, as in CNTK v1.1, even if the list of rates has changed.
 TEST_F(ResumeTest, AnotherRateThatAutoAdjustNoLongerReadsIsAWarning)
 {
     for (const auto mode : {LearningRateSearch::AdjustAfterEpoch, LearningRateSearch::SearchBeforeEpoch})

@@ -72,7 +72,7 @@ TEST_F(ResumedLinesTest, OfAnEpoch)
     ExpectLinesBehind(Request(), 4, 0); // asked in front of the epoch, too
 }
 
-// Of the whole data: how many samples an epoch has is what the one before had.
+// An epoch over all data has as many samples as the previous epoch.
 TEST_F(ResumedLinesTest, OfAnEpochWithoutASize)
 {
     TrainingRequest request = Request();

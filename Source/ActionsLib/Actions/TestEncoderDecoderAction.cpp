@@ -12,8 +12,8 @@
 #include "Common/ReaderInterface.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "SGD/BeamSearch.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/BeamSearch.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGD/Minibatches/MinibatchParts.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/NodeError.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
-#include "SGD/Criteria.h"
+#include "SGD/Evaluation/Criteria.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 
 #include <algorithm>

@@ -10,8 +10,8 @@
 #include "Common/File.h"
 #include "Common/FileClashes.h"
 #include "Common/Text.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 #include <limits>

@@ -11,11 +11,11 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "ComputationNetwork/Loops/RecurrentLoops.h"
+#include "ComputationNetwork/Plan/RecurrentLoops.h"
 #include "ComputationNetwork/NetworkReport.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 #include <new>

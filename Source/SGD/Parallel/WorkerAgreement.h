@@ -4,7 +4,7 @@
 
 #include "Common/Error.h"
 #include "Common/Workers.h"
-#include "SGD/Criteria.h"
+#include "SGD/Evaluation/Criteria.h"
 #include "SGD/TrainingOptions.h"
 
 #include <optional>

@@ -48,7 +48,7 @@ double LearningRatePerSample(const SgdOptions& options, size_t epoch, size_t nom
         return double(options.learningRatesPerMB[epoch] / float(nominalSize)); // single precision: same as CNTK v1.1
     if (!options.learningRatesPerSample.empty())
         return double(options.learningRatesPerSample[epoch]);
-    return 0.5 / double(nominalSize);
+    return DefaultLearningRate(nominalSize);
 }
 
 double MomentumPerSample(const SgdOptions& options, size_t epoch, size_t nominalSize)

@@ -32,7 +32,11 @@ size_t NominalMinibatchSize(const SgdOptions& options, size_t size, size_t paral
 
 // Returns how many epochs the list of learning rates covers; 0: no list.
 size_t LearningRateCount(const SgdOptions& options);
-// Without a list of learning rates, returns the default 0.5 / nominalSize.
+// The rate per sample without a list of learning rates.
+inline double DefaultLearningRate(size_t minibatchSize)
+{
+    return 0.5 / double(minibatchSize);
+}
 double LearningRatePerSample(const SgdOptions& options, size_t epoch, size_t nominalSize);
 
 double MomentumPerSample(const SgdOptions& options, size_t epoch, size_t nominalSize);

@@ -1,7 +1,7 @@
 // The best model of a training with early stopping. It is saved as modelPath.best and becomes the final model.
 #pragma once
 
-#include "SGD/TrainingParts.h"
+#include "SGD/Trainer/TrainingSetup.h"
 
 #include <cstddef>
 
@@ -13,7 +13,7 @@ class BestModel
 public:
     // Both references must outlive this. mayGoBack: the model of an epoch may be an older one, because the rate control
     // rolled back.
-    BestModel(TrainingParts& parts, TrainingState& state, bool mayGoBack);
+    BestModel(TrainingSetup& setup, TrainingState& state, bool mayGoBack);
 
     // Saves the model after epochsDone epochs if its value is the best so far. True if the value has not improved for
     // too long.
@@ -28,9 +28,9 @@ public:
     void Take(size_t epochsDone);
 
 private:
-    bool IsThere() const;
+    bool Exists() const;
 
-    TrainingParts& m_parts;
+    TrainingSetup& m_setup;
     EarlyStopping& m_earlyStopping;
     bool m_mayGoBack;
 };

@@ -1,17 +1,13 @@
-// Where a training begins: options, files, network, reader.
-#include "SGD/Trainer.h"
-
+// The start of a training: options, files, networks and data.
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileLock.h"
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Files/ResumePoint.h"
-#include "SGD/Files/TrainingCheckpoints.h"
 #include "SGD/Parallel/WorkerAgreement.h"
-#include "SGD/Precompute.h"
-#include "SGD/Training.h"
+#include "SGD/Trainer/ResumePoint.h"
+#include "SGD/Trainer/Trainer.h"
 
 #include <filesystem>
 #include <system_error>
@@ -33,8 +29,8 @@ void PrintNodes(Log& log, const char* title, const std::vector<ComputationNodePt
         log.Print("\t(none)\n");
 }
 
-// Points within epochs but the one from which this training goes on: those that it is past go, others may be somebody's
-// work.
+// Removes points within epochs that the training is past. Other points may be of use to somebody; renames them. within:
+// the point at which this training resumes.
 void ClearPoints(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest,
                  const std::optional<WithinEpochPoint>& within, Log& log)
 {
@@ -47,25 +43,25 @@ void ClearPoints(const TrainingFiles& files, bool makeMode, std::optional<size_t
             RemovePoint(files, point);
             continue;
         }
-        std::string why = makeMode ? files.WhyUnusable(point) : "makeMode=false begins anew";
+        std::string why = makeMode ? files.WhyUnusable(point) : "makeMode=false restarts the training";
         if (!why.empty() && makeMode)
             why = "it " + why;
         if (why.empty() && newest && files.Model(*newest) == files.FinalModel())
-            why = Concat("the final model '", files.FinalModel(), "' is there");
+            why = Concat("the final model '", files.FinalModel(), "' exists");
         else if (why.empty())
             why = newest ? Concat("it begins with '", within ? files.Model(*within) : files.Model(*newest), "'")
-                         : "it begins anew";
+                         : "it restarts";
         const std::string path = files.Model(point);
         log.Warn(Concat("the training does not go on from '", path, "': ", why, "; the model is kept as '",
                         files.MoveAside(point), "', and so is its checkpoint"));
     }
 }
 
-// What a training that was killed left behind. A folder that cannot be written is no matter here.
+// Removes what a killed training left. Only warns if the folder cannot be written.
 void CleanUp(const TrainingFiles& files, const SgdOptions& options, bool makeMode, std::optional<size_t> newest,
              const std::optional<WithinEpochPoint>& within, Log& log)
 {
-    files.WaitForWorkers(); // who have read what is there
+    files.WaitForWorkers(); // all workers have read the files
     if (!files.AreWrittenHere())
         return files.WaitForWorkers();
     try
@@ -75,7 +71,7 @@ void CleanUp(const TrainingFiles& files, const SgdOptions& options, bool makeMod
         ClearPoints(files, makeMode, newest, within, log);
         const bool isOver = newest == options.maxEpochs;
         if (isOver)
-            newest = files.NewestCheckpoint(); // of a training that may have ended early
+            newest = files.NewestCheckpoint(); // the training may have ended early
         if (newest)
             RemoveObsolete(files, options, *newest, isOver);
     }
@@ -84,6 +80,11 @@ void CleanUp(const TrainingFiles& files, const SgdOptions& options, bool makeMod
         log.Warn(error.Message());
     }
     files.WaitForWorkers();
+}
+
+const NodeRegistry& RegistryOf(const TrainingRequest& request)
+{
+    return request.registry != nullptr ? *request.registry : NodeRegistry::Standard();
 }
 
 TrainedNetworks NetworksOf(const ResumePoint& start)
@@ -95,10 +96,10 @@ TrainedNetworks NetworksOf(const ResumePoint& start)
     return networks;
 }
 
-// Of each encoder the nodes that the next network takes values from.
+// For each encoder, the nodes whose values the next network reads.
 using EncoderRoots = std::vector<std::vector<ComputationNodePtr>>;
 
-// Each network's values come from the one before it from now on.
+// Connects each network with the previous one.
 EncoderRoots PairAll(const TrainingRequest& request, const TrainedNetworks& networks)
 {
     EncoderRoots roots;
@@ -110,31 +111,13 @@ EncoderRoots PairAll(const TrainingRequest& request, const TrainedNetworks& netw
     return roots;
 }
 
-// The readers of the encoders come along with the trained network's; without those of statistics. name: the member
-// that has a reader's, readerName or cvReaderName.
+// Adds the readers of the encoders to that of the trained network. name: readerName or cvReaderName.
 void AddSources(const TrainingRequest& request, const EncoderRoots& encoderRoots, MinibatchSource& source,
                 std::vector<std::unique_ptr<MinibatchSource>> others, std::string EncoderRequest::*name,
                 const std::string& leaderName)
 {
     for (size_t i = 0; i < others.size(); ++i)
         source.AddCompanion(std::move(others[i]), encoderRoots[i], request.encoders[i].*name, leaderName);
-}
-
-// What a training that is finished has left, so that those behind it do the same as if it had run just now.
-void PassOnColumns(const TrainingRequest& request, const std::string& checkpointPath)
-{
-    if (request.fsAdagradColumns == nullptr || request.options.gradUpdateType != GradientUpdateType::FSAdaGrad ||
-        request.options.useAdagrad || !FileExists(checkpointPath))
-        return;
-    try
-    {
-        const Checkpoint checkpoint = LoadCheckpoint(checkpointPath, request.dataType, *request.device);
-        *request.fsAdagradColumns = Learner::FsAdagradColumnsIn(checkpoint.info.extra, *request.fsAdagradColumns);
-    }
-    catch (const Error&)
-    {
-        // Nothing else of this checkpoint is wanted, since its training is over: a damaged one is as good as none.
-    }
 }
 
 void CheckRequest(const TrainingRequest& request)
@@ -158,45 +141,65 @@ const std::string& ModelPathOf(const TrainingRequest& request)
     return modelPath;
 }
 
-// Reports what the config says otherwise than the training that is finished.
-void CompareWithFinished(const TrainingFiles& files, const TrainingRequest& request, Log& log)
+// Loads the final model's checkpoint; none if it is missing, very large or damaged. Nothing else depends on it.
+std::optional<Checkpoint> LoadFinalCheckpoint(const TrainingRequest& request, const TrainingFiles& files)
 {
+    const std::string path = files.Checkpoint(files.MaxEpochs());
     std::error_code error;
-    const uintmax_t bytes = std::filesystem::file_size(ResolveInputPath(files.FinalModel()), error);
-    const bool isSmall = !error && bytes <= c_largestComparedFile;
+    if (!FileExists(path) || std::filesystem::file_size(ResolveInputPath(path), error) > c_largestComparedFile)
+        return std::nullopt;
     try
     {
-        if (request.buildForComparison && isSmall)
-            WarnOfOtherFinished(*LoadModel(files.FinalModel(), request.dataType, request.device,
-                                           request.registry ? *request.registry : NodeRegistry::Standard()),
-                                files.FinalModel(), request.buildForComparison, log);
-        const std::string checkpoint = files.Checkpoint(request.options.maxEpochs);
-        if (FileExists(checkpoint) && isSmall)
-            WarnOfOtherFinishedSeed(LoadCheckpoint(checkpoint, request.dataType, *request.device), checkpoint,
-                                    request.trainingSeed, log);
+        return LoadCheckpoint(path, request.dataType, *request.device);
     }
     catch (const Error&)
     {
-        // Nothing is trained: commands that read a damaged model report it.
+        return std::nullopt;
     }
-    log.Print("The final model has no record of its data and SGD options: if they have changed, train again with "
-              "makeMode=false or another modelPath.\n");
 }
 
-// Files that a training which is over has no use for, and what it passes on.
+// Warns if the config's network differs from the final model.
+void CompareWithFinalModel(const TrainingRequest& request, const TrainingFiles& files, Log& log)
+{
+    std::error_code error;
+    const uintmax_t bytes = std::filesystem::file_size(ResolveInputPath(files.FinalModel()), error);
+    if (!request.buildForComparison || error || bytes > c_largestComparedFile)
+        return;
+    try
+    {
+        WarnOfOtherNetwork(*LoadModel(files.FinalModel(), request.dataType, request.device, RegistryOf(request)),
+                           files.FinalModel(), true, request.buildForComparison, log);
+    }
+    catch (const Error&)
+    {
+        // Commands that use a damaged model report it.
+    }
+}
+
+// Ends a training whose final model exists: removes obsolete files, and reports differences to the config.
 void EndFinished(const TrainingRequest& request, const TrainingFiles& files, const std::string& lockPath, Log& log)
 {
     const SgdOptions& options = request.options;
     FileLock lock;
     if (files.AreWrittenHere() && FileExists(lockPath))
-        lock.Take(lockPath); // left by a training that was killed; goes with the lock
+        lock.Take(lockPath); // a killed training left the file; it is removed with the lock
     CleanUp(files, options, request.makeMode, options.maxEpochs, std::nullopt, log);
-    PassOnColumns(request, files.Checkpoint(options.maxEpochs));
+    const std::optional<Checkpoint> checkpoint = LoadFinalCheckpoint(request, files);
+    // The next training of this process continues as if this one had run just now.
+    if (checkpoint && request.fsAdagradColumns != nullptr && options.gradUpdateType == GradientUpdateType::FSAdaGrad &&
+        !options.useAdagrad)
+        *request.fsAdagradColumns = Learner::FsAdagradColumnsIn(checkpoint->info.extra, *request.fsAdagradColumns);
     log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
-    WarnOfNewerStart(files, options.maxEpochs, request.originalModel, log);
     if (files.AreWrittenHere())
-        CompareWithFinished(files, request, log);
-    TellOfFewerEpochs(files, request.dataType, *request.device, log);
+    {
+        CompareWithFinalModel(request, files, log);
+        if (checkpoint)
+            WarnOfOtherSeed(*checkpoint, files.Checkpoint(options.maxEpochs), true, request.trainingSeed, log);
+        log.Print("The final model has no record of its data and SGD options: if they have changed, train again with "
+                  "makeMode=false or another modelPath.\n");
+    }
+    if (checkpoint)
+        ReportFewerEpochs(files, *checkpoint, log);
 }
 
 // The note that a training leaves in its lock file after it has written the start model. If the training is killed, the
@@ -212,8 +215,8 @@ bool IsStartOfKilledTraining(const TrainingFiles& files, const std::string& lock
     return files.WithinEpochPoints().empty() && FileLock::NoteIn(lockPath) == StartNote(files);
 }
 
-// A start model that a training wrote is of no use if the training saved nothing else: the next run may have another
-// description.
+// Removes a start model that a training wrote if the training saved nothing else: the next run may describe another
+// network.
 void RemoveStart(const TrainingFiles& files, Log& log)
 {
     if (!files.AreWrittenHere() || !files.ModelsBehind(0).empty() || !files.WithinEpochPoints().empty())
@@ -233,7 +236,7 @@ void RemoveStart(const TrainingFiles& files, Log& log)
               files.Model(0).c_str());
 }
 
-// newest: the epochs of the newest model, if one is gone on from. The network is null where none can be.
+// Loads the newest usable model; the network is null if there is none. newest: its number of epochs.
 ResumePoint LoadStart(const TrainingRequest& request, const TrainingFiles& files, std::optional<size_t> newest,
                       Log& log)
 {
@@ -241,18 +244,15 @@ ResumePoint LoadStart(const TrainingRequest& request, const TrainingFiles& files
     ResumePoint start;
     if (newest)
     {
-        WarnOfNewerStart(files, *newest, request.originalModel, log);
-        TellOfLongerTraining(files, *newest, log);
-        start = LoadResumePoint(files, *newest, request.dataType, request.device,
-                                request.registry ? *request.registry : NodeRegistry::Standard(), log);
+        ReportLongerTraining(files, *newest, log);
+        start = LoadResumePoint(files, *newest, request.dataType, request.device, RegistryOf(request), log);
     }
     CleanUp(files, request.options, request.makeMode,
-            start.network ? std::optional<size_t>(start.epochsDone) : std::nullopt,
-            start.within ? start.within : start.inTrial, log);
+            start.network ? std::optional<size_t>(start.epochsDone) : std::nullopt, start.within, log);
     return start;
 }
 
-// All must go on from the same epoch, or their ways part.
+// Fails unless all workers resume from the same epoch.
 void RequireSameStart(Workers& workers, std::optional<size_t> newest, const std::string& modelPath)
 {
     const std::vector<double> all = workers.Gather(newest ? double(*newest) : -1.0);
@@ -274,7 +274,7 @@ void BuildNetworks(const TrainingRequest& request, ResumePoint& start)
 TrainingNodes SelectNodes(const ComputationNetwork& network, const SgdOptions& options, Log& log)
 {
     TrainingNodes nodes = SelectTrainingNodes(network, options.trainCriterionNodeName, options.evalCriterionNodeName);
-    NodeTracer(network, options, log); // an unknown name is told before data are read
+    NodeTracer(network, options, log); // fails for an unknown name before data are read
     PrintNodes(log, "Training", {nodes.criterion});
     WarnOfCriteria(network, *nodes.criterion, options.trainCriterionNodeName, log);
     PrintNodes(log, "Evaluation", nodes.evaluations);
@@ -284,11 +284,11 @@ TrainingNodes SelectNodes(const ComputationNetwork& network, const SgdOptions& o
 struct TrainingSources
 {
     std::unique_ptr<MinibatchSource> training;
-    std::unique_ptr<MinibatchSource> crossValidation; // null: none
-    bool havePrecomputed = false;                     // nodes of the networks got their values of the data
+    std::unique_ptr<MinibatchSource> crossValidation; // may be null
+    bool havePrecomputed = false;                     // nodes of the networks have computed their values from the data
 };
 
-// Opens all data, and makes the pass over them that nodes like Mean need before training.
+// Opens all data, and computes nodes like Mean, which need a pass over the data before training.
 TrainingSources OpenSources(const TrainingRequest& request, const TrainedNetworks& networks,
                             const EncoderRoots& encoderRoots, Log& log)
 {
@@ -330,27 +330,23 @@ TrainingSources OpenSources(const TrainingRequest& request, const TrainedNetwork
     return sources;
 }
 
-void Restore(Training& training, ResumePoint& start, const TrainingFiles& files, const TrainingRequest& request,
-             Log& log)
+void Restore(Trainer& trainer, ResumePoint& start, const TrainingFiles& files, const TrainingRequest& request, Log& log)
 {
-    if (start.checkpoint)
-    {
-        const std::string path = start.within ? files.Checkpoint(*start.within) : files.Checkpoint(start.epochsDone);
-        WarnOfOtherSeed(*start.checkpoint, path, request.trainingSeed, log);
-        WarnOfOtherListedRate(*start.checkpoint, path, request.options, start.epochsDone, log);
-        if (start.within)
-            training.GoOnWithin(*start.within, start.checkpoint->info);
-        training.Restore(std::move(*start.checkpoint), path);
-    }
-    if (start.inTrial)
-        training.GoOnInTrial(*start.inTrial, std::move(*start.trialCheckpoint));
+    if (!start.checkpoint)
+        return;
+    const std::string path = start.within ? files.Checkpoint(*start.within) : files.Checkpoint(start.epochsDone);
+    WarnOfOtherSeed(*start.checkpoint, path, false, request.trainingSeed, log);
+    WarnOfOtherListedRate(*start.checkpoint, path, request.options, start.epochsDone, log);
+    if (start.within)
+        trainer.ResumeWithinEpoch(*start.within, start.checkpoint->info);
+    trainer.Restore(std::move(*start.checkpoint), path);
 }
 
-void RunToEnd(Training& training, size_t epochsDone, bool isLoaded, const TrainingFiles& files, Log& log)
+void RunToEnd(Trainer& trainer, size_t epochsDone, bool isLoaded, const TrainingFiles& files, Log& log)
 {
     try
     {
-        training.Run(epochsDone);
+        trainer.Run(epochsDone);
     }
     catch (const Interrupted&)
     {
@@ -364,58 +360,48 @@ void RunToEnd(Training& training, size_t epochsDone, bool isLoaded, const Traini
     }
 }
 
-} // namespace
-
-void Train(const TrainingRequest& given, Log& log)
+// Makes requests to stop collective: a request in one worker stops all. Fails if options differ.
+void JoinWorkers(TrainingRequest& request)
 {
-    TrainingRequest request = given;
-    CheckRequest(request);
-    if (Workers* const workers = request.workers; workers != nullptr)
-    {
-        RequireSameOptions(*workers, request.options,
-                           Concat("precision=", NameOf(request.dataType),
-                                  request.makeMode ? "\nmakeMode=true" : "\nmakeMode=false",
-                                  request.openCvReader ? "\na cvReader" : "\nno cvReader",
-                                  "\ntrainingSeed=", request.trainingSeed, "\n"));
-        // One that is asked to stop stops all.
-        request.stopRequested = [workers, asked = given.stopRequested]
-        { return AnyWorkerStops(*workers, asked && asked() ? WorkerState::Stops : WorkerState::Continues); };
-    }
-    const SgdOptions& options = request.options;
-    TrainingFiles files = TrainingFiles::OfNetworks(ResolveOutputPath(ModelPathOf(request)), options.maxEpochs,
+    Workers* const workers = request.workers;
+    RequireSameOptions(
+        *workers, request.options,
+        Concat("precision=", NameOf(request.dataType), request.makeMode ? "\nmakeMode=true" : "\nmakeMode=false",
+               request.openCvReader ? "\na cvReader" : "\nno cvReader", "\ntrainingSeed=", request.trainingSeed, "\n"));
+    request.stopRequested = [workers, own = request.stopRequested]
+    { return AnyWorkerStops(*workers, own && own() ? WorkerState::Stops : WorkerState::Continues); };
+}
+
+TrainingFiles FilesOf(const TrainingRequest& request)
+{
+    TrainingFiles files = TrainingFiles::OfNetworks(ResolveOutputPath(ModelPathOf(request)), request.options.maxEpochs,
                                                     1 + request.encoders.size());
     files.ShareWith(request.workers);
     std::error_code ignored;
     if (std::filesystem::is_directory(files.FinalModel(), ignored))
         RequireWritable(files.FinalModel());
-    auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
-    const std::string lockPath = files.FinalModel() + ".lock";
-    const bool removesStart = newest == size_t(0) && IsStartOfKilledTraining(files, lockPath);
-    if (removesStart)
-        newest.reset();
-    if (request.workers != nullptr)
-        RequireSameStart(*request.workers, newest, files.FinalModel());
-    if (newest == options.maxEpochs)
-        return EndFinished(request, files, lockPath, log);
-    FileLock lock;
-    if (files.AreWrittenHere())
-        RequireWritable(files.FinalModel());
-    if (files.AreWrittenHere() && !lock.Take(lockPath))
+    return files;
+}
+
+// Keeps other processes from training the same model.
+void TakeLock(FileLock& lock, const std::string& lockPath, const TrainingFiles& files)
+{
+    if (!files.AreWrittenHere())
+        return;
+    RequireWritable(files.FinalModel());
+    if (!lock.Take(lockPath))
         Fail(ErrorKind::Device, FileLock::HolderOf(lockPath), " trains the model '", files.FinalModel(),
              "' (it holds '", lockPath, "'); wait until it ends, or give another modelPath");
+}
 
-    if (removesStart)
-    {
-        RemoveStart(files, log);
-        files.WaitForWorkers();
-    }
-    ResumePoint start = LoadStart(request, files, newest, log);
+// Trains from the start. The lock is held.
+void TrainFrom(ResumePoint& start, const TrainingRequest& request, const TrainingFiles& files, FileLock& lock, Log& log)
+{
     const bool isLoaded = start.network != nullptr;
     if (!isLoaded)
         BuildNetworks(request, start);
     else if (request.buildForComparison)
-        WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), request.buildForComparison, log,
-                           start.epochsDone == 0 && !start.within ? request.trainingSeed : 0);
+        WarnOfOtherNetwork(*start.network, files.Model(start.epochsDone), false, request.buildForComparison, log);
     ComputationNetwork& network = *start.network;
     const TrainedNetworks networks = NetworksOf(start);
     const EncoderRoots encoderRoots = PairAll(request, networks);
@@ -423,22 +409,51 @@ void Train(const TrainingRequest& given, Log& log)
         log.Print("Training seed: %zu\n", size_t(request.trainingSeed));
     if (request.networkReady)
         request.networkReady(network, isLoaded);
-    const TrainingNodes nodes = SelectNodes(network, options, log);
+    const TrainingNodes nodes = SelectNodes(network, request.options, log);
     if (request.workers != nullptr)
         RequireSameNetwork(*request.workers, network, nodes);
     const TrainingSources sources = OpenSources(request, networks, encoderRoots, log);
 
-    TrainingParts parts(request, files, networks, nodes, *sources.training, sources.crossValidation.get(), log);
-    Training training(parts);
-    // Now that network and readers are known to fit: a model that is there is continued by the next run.
+    TrainingSetup setup(request, files, networks, nodes, *sources.training, sources.crossValidation.get(), log);
+    Trainer trainer(setup);
+    // Saves the start model only now that network and readers are known to fit: the next run resumes from it.
     if ((sources.havePrecomputed || !isLoaded) && !start.within)
         SaveModels(networks, files, files.Model(start.epochsDone));
     if (!isLoaded)
         lock.Note(StartNote(files));
-    Restore(training, start, files, request, log);
-    RunToEnd(training, start.epochsDone, isLoaded, files, log);
+    Restore(trainer, start, files, request, log);
+    RunToEnd(trainer, start.epochsDone, isLoaded, files, log);
     if (request.fsAdagradColumns != nullptr)
-        *request.fsAdagradColumns = parts.learner.FsAdagradColumns(*request.fsAdagradColumns);
+        *request.fsAdagradColumns = setup.learner.FsAdagradColumns(*request.fsAdagradColumns);
+}
+
+} // namespace
+
+void Train(const TrainingRequest& given, Log& log)
+{
+    TrainingRequest request = given;
+    CheckRequest(request);
+    if (request.workers != nullptr)
+        JoinWorkers(request);
+    const TrainingFiles files = FilesOf(request);
+    auto newest = request.makeMode ? files.FindResumePoint() : std::nullopt;
+    const std::string lockPath = files.FinalModel() + ".lock";
+    const bool removesStart = newest == size_t(0) && IsStartOfKilledTraining(files, lockPath);
+    if (removesStart)
+        newest.reset();
+    if (request.workers != nullptr)
+        RequireSameStart(*request.workers, newest, files.FinalModel());
+    if (newest == request.options.maxEpochs)
+        return EndFinished(request, files, lockPath, log);
+    FileLock lock;
+    TakeLock(lock, lockPath, files);
+    if (removesStart)
+    {
+        RemoveStart(files, log);
+        files.WaitForWorkers();
+    }
+    ResumePoint start = LoadStart(request, files, newest, log);
+    TrainFrom(start, request, files, lock, log);
 }
 
 } // namespace cntk

@@ -1,6 +1,6 @@
 // All hypotheses of all sentences are parallel sequences of one minibatch. The minibatch has one step, or all steps
 // from the beginning of the sentence.
-#include "SGD/BeamSearch.h"
+#include "SGD/Evaluation/BeamSearch.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"

@@ -1,5 +1,5 @@
 // The arithmetic of the two searches.
-#include "SGD/Search/TrialSearch.h"
+#include "SGD/Schedules/TrialSearch.h"
 
 #include "SGD/Schedules/Schedules.h"
 
@@ -13,25 +13,25 @@ namespace
 {
 
 constexpr double c_rateStep = 0.618;
-// The rates with which searches begin are quotients of single precision, as the original's: its 0.03952847264 for
-// minibatches of 10 is not 0.125/sqrt(10).
+// Searches begin with quotients of single precision constants, as in CNTK v1.1: its 0.03952847264 for minibatches of
+// 10 differs from 0.125/sqrt(10).
 constexpr float c_backStep = 0.618F;
 constexpr float c_firstRate = 0.125F / c_backStep;
 
-// NaN is worse than any number, and no worse than NaN.
+// NaN is worse than any number, but not worse than NaN.
 bool IsWorse(double criterion, double limit)
 {
     return !(criterion <= limit) && !std::isnan(limit);
 }
 
-// Sizes that suit the hardware; what is smaller than the smallest of them stays as it is.
+// Rounds to a multiple of 64, which suits the hardware; sizes below 32 stay unchanged.
 size_t RoundSize(double size)
 {
     const auto rounded = size_t(std::floor(size / 64 + 0.5)) * 64;
     return rounded == 0 ? std::max<size_t>(1, size_t(size + 0.5)) : rounded;
 }
 
-// Narrows [left, right] at the worse end until little is left.
+// Narrows [left, right] at the worse end until right <= 1.2 left.
 double FindBestRate(double right, double rightCriterion, double left, const RateTrial& trial)
 {
     double leftCriterion = trial("DetailBaseAdaptiveLearnRateSearch:", left);
@@ -74,7 +74,7 @@ RateSearchResult SearchLearningRate(const RateSearchSettings& settings, const Ra
         result.rate *= c_rateStep;
         criterion = trial("AdaptiveLearnRateSearch:", result.rate);
     } while (IsWorse(criterion, result.baseCriterion) && result.rate > settings.smallestRate);
-    // Neither end is ever given up for one that is worse than both: the best rate is good enough, too.
+    // FindBestRate never keeps a rate that is worse than both ends, so the best rate is good enough too.
     if (settings.forBestRate)
         result.rate = FindBestRate(result.rate, criterion, SmallestBestRate(settings.minibatchSize), trial);
     return result;
@@ -103,7 +103,7 @@ SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercen
     result.size = range.upper;
     bool isFirst = true;
     const double limit = double(range.upper) * (1 + 1e-9); // twice the square root of two is a little more than two
-    // As in the original, 64 is tried twice on the way to 128, and the last size may be rounded to one above the limit.
+    // Like CNTK v1.1, tries 64 twice on the way to 128, and may round the last size to one above the limit.
     for (double exact = double(range.lower); exact <= limit; exact *= std::sqrt(2.0))
     {
         const size_t size = RoundSize(exact);

@@ -1,4 +1,4 @@
-#include "SGD/Files/BestModel.h"
+#include "SGD/Trainer/BestModel.h"
 
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -9,40 +9,40 @@
 namespace cntk
 {
 
-BestModel::BestModel(TrainingParts& parts, TrainingState& state, bool mayGoBack)
-    : m_parts(parts), m_earlyStopping(state.earlyStopping), m_mayGoBack(mayGoBack)
+BestModel::BestModel(TrainingSetup& setup, TrainingState& state, bool mayGoBack)
+    : m_setup(setup), m_earlyStopping(state.earlyStopping), m_mayGoBack(mayGoBack)
 {
 }
 
-bool BestModel::IsThere() const
+bool BestModel::Exists() const
 {
     return m_earlyStopping.IsOn() && m_earlyStopping.BestEpoch() > 0;
 }
 
 bool BestModel::HasStoppedAfter(size_t epochsDone) const
 {
-    return IsThere() && m_earlyStopping.ShouldStop(epochsDone);
+    return Exists() && m_earlyStopping.ShouldStop(epochsDone);
 }
 
 bool BestModel::StopsAfter(size_t epochsDone, double value)
 {
     if (!m_earlyStopping.IsOn())
         return false;
-    const std::string path = m_parts.files.BestModel();
+    const std::string path = m_setup.files.BestModel();
     if (m_earlyStopping.Observe(epochsDone, value))
     {
-        SaveModels(m_parts.networks, m_parts.files, path);
-        m_parts.log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
-                          TrainingParts::ToBeLowered(m_parts.DecisiveNode(), value), path.c_str());
+        SaveModels(m_setup.networks, m_setup.files, path);
+        m_setup.log.Print("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
+                          TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), value), path.c_str());
     }
     return m_earlyStopping.ShouldStop(epochsDone);
 }
 
 void BestModel::Require()
 {
-    if (!IsThere())
+    if (!Exists())
         return;
-    const TrainingFiles& files = m_parts.files;
+    const TrainingFiles& files = m_setup.files;
     const size_t epoch = m_earlyStopping.BestEpoch();
     const std::string path = files.BestModel(), same = files.Model(epoch);
     if (files.HasAll(path))
@@ -62,23 +62,23 @@ void BestModel::Require()
         copy.Commit();
     }
     files.WaitForWorkers();
-    m_parts.log.Warn(Concat("the best model so far, '", path, "' of epoch ", epoch, ", is gone; '", same,
+    m_setup.log.Warn(Concat("the best model so far, '", path, "' of epoch ", epoch, ", is gone; '", same,
                             "' is the same model, and takes its place"));
 }
 
 void BestModel::Take(size_t epochsDone)
 {
-    if (!IsThere())
+    if (!Exists())
         return;
     const size_t best = m_earlyStopping.BestEpoch();
     if (best != epochsDone || m_mayGoBack) // the rate control may have rolled back in that very epoch
     {
         Require();
-        ReloadModels(m_parts.networks, m_parts.files, m_parts.files.BestModel());
+        ReloadModels(m_setup.networks, m_setup.files, m_setup.files.BestModel());
     }
-    m_parts.log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone,
-                      best, TrainingParts::ToBeLowered(m_parts.DecisiveNode(), m_earlyStopping.Best()),
-                      m_parts.files.FinalModel().c_str());
+    m_setup.log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone,
+                      best, TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), m_earlyStopping.Best()),
+                      m_setup.files.FinalModel().c_str());
 }
 
 } // namespace cntk

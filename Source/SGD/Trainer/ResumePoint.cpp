@@ -1,14 +1,20 @@
 // Make mode's search for usable files.
-#include "SGD/Files/ResumePoint.h"
+#include "SGD/Trainer/ResumePoint.h"
 
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelFile.h"
+#include "ComputationNetwork/Files/ModelStreams.h"
+#include "ComputationNetwork/GeneratedName.h"
+#include "ComputationNetwork/Nodes/ConvolutionNode.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/CheckpointExtra.h"
-#include "SGD/Files/NetworkComparison.h"
-#include "SGD/Schedules/Schedules.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
 
 namespace cntk
 {
@@ -18,51 +24,159 @@ namespace
 
 constexpr size_t c_largestCompared = 100'000'000; // elements: a network of this size takes a second to build
 
+bool IsParameter(const ComputationNode& node)
+{
+    return dynamic_cast<const LearnableParameterNode*>(&node) != nullptr;
+}
+
+// Returns the parameters whose names are not generated. Networks that a run builds one after another continue the
+// numbering of generated names.
+std::vector<ComputationNodePtr> NamedParametersOf(const ComputationNetwork& network)
+{
+    std::vector<ComputationNodePtr> parameters = network.Nodes();
+    std::erase_if(parameters,
+                  [](const ComputationNodePtr& node) { return !IsParameter(*node) || IsGeneratedName(node->Name()); });
+    return parameters;
+}
+
+std::string DifferenceOfParameters(const ComputationNetwork& loaded, const ComputationNetwork& described)
+{
+    for (const ComputationNodePtr& parameter : NamedParametersOf(described))
+    {
+        const ComputationNodePtr other = loaded.Find(parameter->Name());
+        if (!other)
+            return Concat("it has no parameter '", parameter->Name(), "' (", parameter->SampleLayout().ToString(), ")");
+        if (other->SampleLayout() != parameter->SampleLayout())
+            return Concat("its '", other->Name(), "' is ", other->SampleLayout().ToString(), ", but ",
+                          parameter->SampleLayout().ToString(), " in the description");
+    }
+    for (const ComputationNodePtr& parameter : NamedParametersOf(loaded))
+    {
+        if (!described.Find(parameter->Name()))
+            return Concat("its parameter '", parameter->Name(), "' (", parameter->SampleLayout().ToString(),
+                          ") is not in the description");
+    }
+    return {};
+}
+
+// Returns the arguments of a node as a model file stores them. Empty if training changes them: statistics, counts, the
+// memory limit of a convolution.
+std::string ArgumentsOf(ComputationNode& node)
+{
+    std::string bytes;
+    if (node.InputCount() == 0 || node.IsPrecomputed() || node.StepCounter() != nullptr ||
+        dynamic_cast<const ConvolutionNode*>(&node) != nullptr)
+        return bytes;
+    ByteWriter out(&bytes);
+    ModelWriter archive(out);
+    archive.SetElementType(node.GetDataType());
+    node.SerializeFields(archive);
+    return bytes;
+}
+
+// Compares parameters and inputs by name; if neither has a name of its own, by their position.
+std::string DifferenceOfLeaves(const ComputationNode& loaded, const ComputationNode& described)
+{
+    if (!IsGeneratedName(loaded.Name()) || !IsGeneratedName(described.Name()))
+        return EqualsIgnoreCase(loaded.Name(), described.Name())
+                   ? ""
+                   : Concat("it has '", loaded.Name(), "' where '", described.Name(), "' stands in the description");
+    if (!IsParameter(loaded) || loaded.SampleLayout() == described.SampleLayout())
+        return {};
+    return Concat("its '", loaded.Name(), "' is ", loaded.SampleLayout().ToString(), ", but ",
+                  described.SampleLayout().ToString(), " in the description");
+}
+
+std::string DifferenceOf(ComputationNode& loaded, ComputationNode& described)
+{
+    if (loaded.TypeName() != described.TypeName())
+        return Concat("its '", loaded.Name(), "' is ", loaded.TypeName(), ", but ", described.TypeName(),
+                      " in the description");
+    if (loaded.InputCount() != described.InputCount())
+        return Concat("its '", loaded.Name(), "' (", loaded.TypeName(), ") has ", Counted(loaded.InputCount(), "input"),
+                      ", but ", described.InputCount(), " in the description");
+    if (loaded.InputCount() == 0)
+        return DifferenceOfLeaves(loaded, described);
+    if (ArgumentsOf(loaded) != ArgumentsOf(described))
+        return Concat("its '", loaded.Name(), "' (", loaded.TypeName(), ") has other arguments in the description");
+    return {};
+}
+
+// Searches depth first, inputs left to right. Each pair is compared once, so loops end.
+std::string DifferenceBelow(const ComputationNodePtr& loaded, const ComputationNodePtr& described)
+{
+    using Pair = std::pair<ComputationNode*, ComputationNode*>;
+    std::set<Pair> seen;
+    std::vector<Pair> waiting{{loaded.get(), described.get()}};
+    while (!waiting.empty())
+    {
+        const Pair pair = waiting.back();
+        waiting.pop_back();
+        if (!seen.insert(pair).second)
+            continue;
+        if (std::string difference = DifferenceOf(*pair.first, *pair.second); !difference.empty())
+            return difference;
+        for (size_t i = pair.first->InputCount(); i-- > 0;)
+            waiting.emplace_back(pair.first->Input(i).get(), pair.second->Input(i).get());
+    }
+    return {};
+}
+
+std::string DifferenceOfCriteria(const ComputationNetwork& loaded, const ComputationNetwork& described)
+{
+    for (const auto& [group, noun] :
+         {std::pair(NodeGroup::Criterion, "criterion node"), std::pair(NodeGroup::Evaluation, "evaluation node")})
+    {
+        const auto& ours = loaded.Group(group);
+        const auto& theirs = described.Group(group);
+        if (ours.size() != theirs.size())
+            return Concat("it has ", Counted(ours.size(), noun), ", but ", theirs.size(), " in the description");
+        for (size_t i = 0; i < ours.size(); ++i)
+            if (std::string difference = DifferenceBelow(ours[i], theirs[i]); !difference.empty())
+                return difference;
+    }
+    return {};
+}
+
 bool IsTooLargeToCompare(const ComputationNetwork& network)
 {
     size_t elements = 0;
-    for (const ComputationNodePtr& parameter : ParametersOf(network))
+    for (const ComputationNodePtr& parameter : NamedParametersOf(network))
         elements += parameter->SampleElements();
     return elements > c_largestCompared;
 }
 
 } // namespace
 
-void WarnOfOtherFinished(const ComputationNetwork& loaded, const std::string& path,
-                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log)
+std::string FirstDifference(const ComputationNetwork& loaded, const ComputationNetwork& described)
 {
-    if (IsTooLargeToCompare(loaded))
-        return;
-    const std::string difference = FirstDifference(loaded, *build());
-    if (!difference.empty())
-        log.Warn(Concat("the final model '", path, "' is not the network described now: ", difference,
-                        "; nothing is trained: give makeMode=false or another modelPath to train the network described "
-                        "now"));
+    std::string difference = DifferenceOfParameters(loaded, described);
+    return difference.empty() ? DifferenceOfCriteria(loaded, described) : difference;
 }
 
-void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path,
-                        const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log,
-                        uint64_t trainingSeed)
+void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path, bool isFinished,
+                        const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log)
 {
     if (IsTooLargeToCompare(loaded))
         return;
     std::string difference;
     try
     {
-        const std::unique_ptr<ComputationNetwork> built = build();
-        difference = FirstDifference(loaded, *built);
-        if (difference.empty() && trainingSeed != 0 && !HaveSameValues(loaded, *built))
-            log.Print("The start values are those of '%s', not what trainingSeed=%zu gives.\n", path.c_str(),
-                      size_t(trainingSeed));
+        difference = FirstDifference(loaded, *build());
     }
     catch (const Error& error)
     {
         difference = Concat("the description cannot be built: ", error.Message());
     }
-    if (!difference.empty())
-        log.Warn(Concat("the model '", path, "' that is continued is not the network described now: ", difference,
-                        "; the model's network is trained on; to start afresh give makeMode=false or another "
-                        "modelPath"));
+    if (difference.empty())
+        return;
+    const char* const subject = isFinished ? "the final model '" : "the model '";
+    log.Warn(Concat(subject, path, isFinished ? "'" : "' that is continued",
+                    " is not the network described now: ", difference,
+                    isFinished ? "; nothing is trained: give makeMode=false or another modelPath to train the network "
+                                 "described now"
+                               : "; the model's network is trained on; to start afresh give makeMode=false or another "
+                                 "modelPath"));
 }
 
 namespace
@@ -86,21 +200,19 @@ const Schedule<float>& RatesOf(const SgdOptions& options)
 
 } // namespace
 
-void WarnOfOtherFinishedSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log)
-{
-    if (const std::string before = SeedOf(checkpoint); before != std::to_string(trainingSeed))
-        log.Warn(Concat("'", path, "' is of a training with trainingSeed=", before,
-                        ", but the config has trainingSeed=", trainingSeed,
-                        "; nothing is trained: give makeMode=false or another modelPath to train with it"));
-}
-
-void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, uint64_t trainingSeed, Log& log)
+void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, bool isFinished, uint64_t trainingSeed,
+                     Log& log)
 {
     const std::string before = SeedOf(checkpoint);
     const std::string now = std::to_string(trainingSeed);
-    if (before != now)
-        log.Warn(Concat("'", path, "' is of a training with trainingSeed=", before,
-                        ", which goes on with trainingSeed=", now,
+    if (before == now)
+        return;
+    const std::string training = Concat("'", path, "' is of a training with trainingSeed=", before);
+    if (isFinished)
+        log.Warn(Concat(training, ", but the config has trainingSeed=", now,
+                        "; nothing is trained: give makeMode=false or another modelPath to train with it"));
+    else
+        log.Warn(Concat(training, ", which goes on with trainingSeed=", now,
                         ": from here on other random numbers are drawn; the models are those of neither seed"));
 }
 
@@ -159,24 +271,6 @@ void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<s
 namespace
 {
 
-// Returns the number of epochs of the final model if it is below maxEpochs. File times are no proof: those of a copied
-// folder are in copying order. The checkpoint's own number decides if it has one.
-std::optional<size_t> EpochsOfFinalModel(const TrainingFiles& files, DataType dataType, Device& device)
-{
-    const auto epochs = files.EpochsOfFinalModel();
-    if (!epochs || *epochs >= files.MaxEpochs())
-        return epochs;
-    try
-    {
-        const Checkpoint checkpoint = LoadCheckpoint(files.Checkpoint(files.MaxEpochs()), dataType, device);
-        return size_t(NumberOf(checkpoint.info.extra, c_epochsDoneKey, double(*epochs)));
-    }
-    catch (const Error&)
-    {
-        return std::nullopt; // without its checkpoint the training does not go on as it was
-    }
-}
-
 // "'m.0' to 'm.0.3' and 'm.1' to 'm.1.3'"
 std::string RenamingOfNetworks(const TrainingFiles& files, const std::string& from, const std::string& to)
 {
@@ -188,35 +282,20 @@ std::string RenamingOfNetworks(const TrainingFiles& files, const std::string& fr
 
 } // namespace
 
-void TellOfFewerEpochs(const TrainingFiles& files, DataType dataType, Device& device, Log& log)
+void ReportFewerEpochs(const TrainingFiles& files, const Checkpoint& checkpoint, Log& log)
 {
-    const auto epochs = EpochsOfFinalModel(files, dataType, device);
-    if (!epochs || *epochs >= files.MaxEpochs())
+    const auto epochs = size_t(NumberOf(checkpoint.info.extra, c_epochsDoneKey, double(files.MaxEpochs())));
+    if (epochs >= files.MaxEpochs())
         return;
     const std::string& final = files.FinalModel();
-    const std::string numbered = Concat(final, ".", *epochs);
+    const std::string numbered = Concat(final, ".", epochs);
     log.Print("It was trained for %s, but maxEpochs is %zu: to train it further, rename %s, and its checkpoint '%s' to "
               "'%s'.\n",
-              Counted(*epochs, "epoch").c_str(), files.MaxEpochs(), RenamingOfNetworks(files, final, numbered).c_str(),
-              files.Checkpoint(files.MaxEpochs()).c_str(), files.Checkpoint(*epochs).c_str());
+              Counted(epochs, "epoch").c_str(), files.MaxEpochs(), RenamingOfNetworks(files, final, numbered).c_str(),
+              files.Checkpoint(files.MaxEpochs()).c_str(), files.Checkpoint(epochs).c_str());
 }
 
-void WarnOfNewerStart(const TrainingFiles& files, size_t epochsDone, const std::string& original, Log& log)
-{
-    const std::string first = epochsDone > 0 ? files.Model(0) : "";
-    for (const std::string& start : {first, original})
-    {
-        if (start.empty() || !files.IsNewer(start, epochsDone))
-            continue;
-        log.Warn(Concat("'", files.Model(epochsDone), "' is older than '", start,
-                        "', which its training begins with: it knows nothing of what was changed there since; to begin "
-                        "anew with that, remove the models of '",
-                        files.FinalModel(), "' ", start == first ? "but that one" : "and its epochs"));
-        return;
-    }
-}
-
-void TellOfLongerTraining(const TrainingFiles& files, size_t newest, Log& log)
+void ReportLongerTraining(const TrainingFiles& files, size_t newest, Log& log)
 {
     const std::string& final = files.FinalModel();
     const std::string numbered = Concat(final, ".", files.MaxEpochs());
@@ -248,8 +327,6 @@ private:
     void LoadNetworks(const std::string& modelPath, const char* consequence, ResumePoint& point) const;
     std::optional<Checkpoint> LoadCheckpointOf(const std::string& path, const char* consequence) const;
     ResumePoint LoadWithinEpoch(size_t epochsDone) const;
-    ResumePoint LoadModelAndCheckpoint(size_t newest) const;
-    void FindTrial(ResumePoint& point) const;
 
     const TrainingFiles& m_files;
     DataType m_dataType;
@@ -257,15 +334,6 @@ private:
     const NodeRegistry& m_registry;
     Log& m_log;
 };
-
-ResumePoint ResumePointLoader::Load(size_t newest) const
-{
-    ResumePoint point = LoadModelAndCheckpoint(newest);
-    // Trials began with the checkpoint's smoothed gradients; without the checkpoint they would differ.
-    if (point.network && !point.within && (point.checkpoint || point.epochsDone == 0))
-        FindTrial(point);
-    return point;
-}
 
 // Returns null and warns if the file is damaged. Other errors (a file that cannot be opened, no memory) propagate:
 // using an older model would hide them.
@@ -315,7 +383,7 @@ ResumePoint ResumePointLoader::LoadWithinEpoch(size_t epochsDone) const
 {
     for (const WithinEpochPoint& within : m_files.WithinEpochPoints())
     {
-        if (within.epochsDone != epochsDone || within.trial != 0 || !m_files.IsUsable(within))
+        if (within.epochsDone != epochsDone || !m_files.IsUsable(within))
             continue;
         const char* consequence = "going back to the checkpoint before it";
         ResumePoint point;
@@ -331,7 +399,7 @@ ResumePoint ResumePointLoader::LoadWithinEpoch(size_t epochsDone) const
     return {};
 }
 
-ResumePoint ResumePointLoader::LoadModelAndCheckpoint(size_t newest) const
+ResumePoint ResumePointLoader::Load(size_t newest) const
 {
     auto epochs = std::optional<size_t>(newest);
     while (epochs)
@@ -365,22 +433,6 @@ ResumePoint ResumePointLoader::LoadModelAndCheckpoint(size_t newest) const
         epochs = *epochs - 1;
     }
     return {};
-}
-
-// Looks for a point within a trial of the next search.
-void ResumePointLoader::FindTrial(ResumePoint& point) const
-{
-    for (const WithinEpochPoint& place : m_files.WithinEpochPoints())
-    {
-        if (place.epochsDone != point.epochsDone || place.trial == 0 || !m_files.IsUsable(place))
-            continue;
-        point.trialCheckpoint = LoadCheckpointOf(m_files.Checkpoint(place), "the search begins anew");
-        if (point.trialCheckpoint)
-        {
-            point.inTrial = place;
-            return;
-        }
-    }
 }
 
 } // namespace

@@ -1,8 +1,9 @@
 // Selection of criterion and evaluation nodes, and their running sums.
-#include "SGD/Criteria.h"
+#include "SGD/Evaluation/Criteria.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/NodeError.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Math/Operations.h"
@@ -297,6 +298,68 @@ void CriterionSums::Restore(const std::vector<double>& sums, size_t samples)
     Reset();
     std::copy_n(sums.begin(), std::min(sums.size(), m_sums.size()), m_sums.begin());
     m_samples = samples;
+}
+
+namespace
+{
+
+std::string PlaceOfData(const ComputationNode& node, const std::vector<StreamInfo>& streams)
+{
+    for (const StreamInfo& stream : streams)
+        if (!stream.source.empty() && EqualsIgnoreCase(stream.name, node.Name()))
+            return Concat(", read from ", stream.source);
+    return {};
+}
+
+// Searches in the order of evaluation: a recurrent loop step by step, since its delay nodes come before the cause.
+ComputationNodePtr FirstNotFiniteValue(const EvaluationPlan& plan)
+{
+    const auto firstOf = [](const PlanStep& step, const FrameRange& range)
+    {
+        const auto isBad = [&](const ComputationNodePtr& node)
+        { return !node->IsSparse() && node->Value().data && Ops::HasNotFinite(node->Value(range)); };
+        const auto found = std::find_if(step.nodes.begin(), step.nodes.end(), isBad);
+        return found == step.nodes.end() ? nullptr : *found;
+    };
+    for (const PlanStep& step : plan.Steps())
+    {
+        const ComputationNodePtr found = firstOf(step, FrameRange::All());
+        const size_t times = found && step.kind == PlanStep::Kind::Loop ? found->GetMBLayout()->TimeSteps() : 0;
+        for (size_t t = 0; t < times; ++t)
+            if (ComputationNodePtr first = firstOf(step, FrameRange::Step(step.direction > 0 ? t : times - 1 - t)))
+                return first;
+        if (found)
+            return found;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
+                          const std::vector<StreamInfo>& streams)
+{
+    // Shares no memory, so that every value and gradient can be checked afterwards.
+    EvaluatorOptions options;
+    options.training = true;
+    options.shareMemory = false;
+    options.fuse = false;
+    options.backwardRoot = nodes.criterion;
+    options.keepValues = ComputationNetwork::Below(nodes.Roots());
+    Evaluator evaluator(network, nodes.Roots(), options);
+    const auto describe = [](const char* what, const ComputationNode& node)
+    { return Concat(what, " of '", node.Name(), "' (", node.TypeName(), ")"); };
+
+    evaluator.Forward();
+    if (const ComputationNodePtr node = FirstNotFiniteValue(evaluator.Plan()))
+        return describe("value", *node) + PlaceOfData(*node, streams);
+    evaluator.Backward(nodes.criterion);
+    for (const ComputationNodePtr& node : evaluator.Plan().NodesInOrder())
+    {
+        if (node->NeedsGradient() && node->Gradient().data && Ops::HasNotFinite(node->Gradient()))
+            return describe("gradient", *node);
+    }
+    return {};
 }
 
 } // namespace cntk

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "Common/Log.h"
+#include "Common/ReaderInterface.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "Math/Matrix.h"
 #include "Math/RepeatedWork.h"
@@ -99,5 +100,11 @@ private:
     std::optional<RepeatedWork> m_work; // only if sums are on the device
     size_t m_samples = 0;
 };
+
+// Returns, for example, "value of 'H1' (Sigmoid)": the first node, in order of evaluation, whose value or else gradient
+// is NaN or infinite for the minibatch in the network; for an input also its file. Returns "" if there is none.
+// Evaluates the network again without sharing memory.
+std::string FindNotFinite(ComputationNetwork& network, const TrainingNodes& nodes,
+                          const std::vector<StreamInfo>& streams = {});
 
 } // namespace cntk

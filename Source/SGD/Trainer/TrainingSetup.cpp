@@ -1,10 +1,9 @@
-#include "SGD/TrainingParts.h"
+#include "SGD/Trainer/TrainingSetup.h"
 
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
-#include "SGD/NotFinite.h"
 #include "SGD/Parallel/WorkerAgreement.h"
 #include "SGD/Schedules/Schedules.h"
 
@@ -26,20 +25,20 @@ EvaluatorOptions TrainingEvaluatorOptions(const TrainingNodes& nodes, const Node
     return options;
 }
 
-ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool ofDecoder)
+ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool isDecoder)
 {
     ProgressSettings settings;
     settings.traceLevel = options.traceLevel;
     settings.numMBsToShowResult = options.numMBsToShowResult;
     settings.firstMBsToShowResult = options.firstMBsToShowResult;
     settings.maxEpochs = options.maxEpochs;
-    settings.ofDecoder = ofDecoder;
+    settings.ofDecoder = isDecoder;
     return settings;
 }
 
 } // namespace
 
-TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const TrainingFiles& trainingFiles,
+TrainingSetup::TrainingSetup(const TrainingRequest& trainingRequest, const TrainingFiles& trainingFiles,
                              TrainedNetworks trained, const TrainingNodes& trainingNodes,
                              MinibatchSource& trainingSource, MinibatchSource* validationSource, Log& trainingLog)
     : request(trainingRequest), options(request.options), files(trainingFiles), log(trainingLog),
@@ -57,6 +56,14 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
     log.Print("\nAllocating matrices for forward and/or backward propagation.\n");
     LimitConvolutionMemory(evaluator.Plan(), options.maxTempMemSizeInSamplesForCNN, log);
     SetUpSequenceCriteria();
+    BindSources();
+    if (evaluator.Parameters().empty())
+        log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
+                        "' is trained; the network will not change"));
+}
+
+void TrainingSetup::BindSources()
+{
     const std::vector<ComputationNodePtr> toRead = NodesToRead(Network(), tracer.AddTo(nodes.Roots()));
     source.BindTo(toRead);
     if (cvSource)
@@ -70,12 +77,9 @@ TrainingParts::TrainingParts(const TrainingRequest& trainingRequest, const Train
         tracer.UseLabels(source.Streams());
         loop.SetTracer(&tracer);
     }
-    if (evaluator.Parameters().empty())
-        log.Warn(Concat("no parameter below criterion '", nodes.criterion->Name(),
-                        "' is trained; the network will not change"));
 }
 
-void TrainingParts::SetUpSequenceCriteria()
+void TrainingSetup::SetUpSequenceCriteria()
 {
     const SequenceTrainingSettings settings{
         .smoothing = options.hSmoothingWeight,
@@ -90,7 +94,7 @@ void TrainingParts::SetUpSequenceCriteria()
         if (const auto criterion = std::dynamic_pointer_cast<SequenceCriterionNode>(node))
         {
             if (options.doReferenceAlign)
-                Fail(ErrorKind::Config, "doReferenceAlign=true is not there: ", criterion->TypeName(), " '",
+                Fail(ErrorKind::Config, "doReferenceAlign=true is not supported: ", criterion->TypeName(), " '",
                      criterion->Name(),
                      "' takes the labels for the reference; expected false, with labels that were "
                      "aligned before");
@@ -102,7 +106,7 @@ void TrainingParts::SetUpSequenceCriteria()
         }
 }
 
-void TrainingParts::JoinWorkers(Workers& workers)
+void TrainingSetup::JoinWorkers(Workers& workers)
 {
     const ParallelTrainOptions& how = options.parallelTrain;
     if (how.parallelizationMethod == ParallelizationMethod::DataParallelSGD)
@@ -131,12 +135,12 @@ void TrainingParts::JoinWorkers(Workers& workers)
         loop.SetAverage(average.get());
 }
 
-bool TrainingParts::IsParallel(size_t epoch) const
+bool TrainingSetup::IsParallel(size_t epoch) const
 {
     return (exchange || average) && epoch >= FirstSharedEpoch(options.parallelTrain);
 }
 
-EpochResult TrainingParts::RunLoop(const EpochSettings& settings)
+EpochResult TrainingSetup::RunLoop(const EpochSettings& settings)
 {
     EpochResult result = loop.Run(settings);
     if (request.workers != nullptr && !settings.isShared && !settings.isAveraged && !result.stopped)
@@ -144,14 +148,14 @@ EpochResult TrainingParts::RunLoop(const EpochSettings& settings)
     return result;
 }
 
-bool TrainingParts::Agrees(bool own) const
+bool TrainingSetup::Agrees(bool own) const
 {
     if (request.workers != nullptr)
         request.workers->TakeFirst(std::as_writable_bytes(std::span(&own, 1)));
     return own;
 }
 
-void TrainingParts::WarnOfIdleWorkers(size_t epoch, size_t idle)
+void TrainingSetup::WarnOfIdleWorkers(size_t epoch, size_t idle)
 {
     if (idle == 0 || std::exchange(hasWarnedOfIdle, true))
         return;
@@ -162,7 +166,7 @@ void TrainingParts::WarnOfIdleWorkers(size_t epoch, size_t idle)
                         : "minibatches have fewer parallel sequences than there are workers"));
 }
 
-void TrainingParts::EqualizeStatistics(size_t epoch, size_t minibatches)
+void TrainingSetup::EqualizeStatistics(size_t epoch, size_t minibatches)
 {
     if (request.workers == nullptr)
         return;
@@ -170,7 +174,7 @@ void TrainingParts::EqualizeStatistics(size_t epoch, size_t minibatches)
     const size_t idle = size_t(std::count(all.begin(), all.end(), 0.0));
     if (idle == all.size())
         return;
-    if (*std::max_element(all.begin(), all.end()) > 1) // a short minibatch may be all that an epoch goes on with
+    if (*std::max_element(all.begin(), all.end()) > 1) // after resuming, one short minibatch may be left
         WarnOfIdleWorkers(epoch, idle);
     const auto first = std::find_if(all.begin(), all.end(), [](double count) { return count > 0; });
     const size_t source = size_t(first - all.begin());
@@ -189,65 +193,65 @@ void TrainingParts::EqualizeStatistics(size_t epoch, size_t minibatches)
     batchNormalization.TakeCounts(*request.workers, source);
 }
 
-size_t NominalSizeOf(const TrainingParts& parts, size_t epoch, size_t minibatchSize)
+size_t TrainingSetup::NominalSize(size_t epoch, size_t minibatchSize) const
 {
-    return NominalMinibatchSize(parts.options, minibatchSize, parts.source.ParallelSequences(epoch));
+    return NominalMinibatchSize(options, minibatchSize, source.ParallelSequences(epoch));
 }
 
-EpochSettings SettingsOf(const TrainingParts& parts, const TrainingState& state, size_t epoch, size_t listedSize)
+EpochSettings SettingsOf(const TrainingSetup& setup, const TrainingState& state, size_t epoch, size_t listedSize)
 {
     EpochSettings settings;
     settings.epoch = epoch;
     settings.minibatchSize = state.minibatchSize;
-    settings.epochSize = parts.options.EpochSamples();
+    settings.epochSize = setup.options.EpochSamples();
     settings.learningRatePerSample = state.rate.learningRatePerSample;
-    settings.momentumPerSample = MomentumPerSample(parts.options, epoch, NominalSizeOf(parts, epoch, listedSize));
-    const bool isParallel = parts.IsParallel(epoch);
-    settings.isShared = isParallel && parts.exchange;
-    settings.syncPerfStats = parts.options.parallelTrain.syncPerfStats;
-    settings.isAveraged = isParallel && parts.average;
+    settings.momentumPerSample = MomentumPerSample(setup.options, epoch, setup.NominalSize(epoch, listedSize));
+    const bool isParallel = setup.IsParallel(epoch);
+    settings.isShared = isParallel && setup.exchange;
+    settings.syncPerfStats = setup.options.parallelTrain.syncPerfStats;
+    settings.isAveraged = isParallel && setup.average;
     settings.readsShare =
-        (settings.isShared || settings.isAveraged) && parts.options.parallelTrain.distributedMBReading;
+        (settings.isShared || settings.isAveraged) && setup.options.parallelTrain.distributedMBReading;
     return settings;
 }
 
-EpochStart StartOf(const TrainingParts& parts, const TrainingState& state, const EpochSettings& settings)
+EpochStart StartOf(const TrainingSetup& setup, const TrainingState& state, const EpochSettings& settings)
 {
-    const SgdOptions& options = parts.options;
+    const SgdOptions& options = setup.options;
     EpochStart start;
     start.epoch = settings.epoch;
     start.learningRatePerSample = settings.learningRatePerSample;
-    // Of the size that was searched, if one was: that is what minibatches have.
+    // settings.minibatchSize is the searched size, if there was a search.
     start.effectiveMomentum =
-        MomentumOfMinibatch(settings.momentumPerSample, NominalSizeOf(parts, settings.epoch, settings.minibatchSize));
+        MomentumOfMinibatch(settings.momentumPerSample, setup.NominalSize(settings.epoch, settings.minibatchSize));
     start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
     start.expectedSamples = options.epochSize != 0 ? options.epochSize : state.epochSamples;
     if (SearchesMinibatchSize(options, settings.epoch))
         start.searchedMinibatchSize = settings.minibatchSize;
     if (settings.isShared || settings.isAveraged)
         start.workers = {NameOf(options.parallelTrain.parallelizationMethod),
-                         parts.request.workers->Rank(),
-                         parts.request.workers->Count(),
-                         settings.isShared ? GradientBits(options, parts.request.dataType) : 0,
+                         setup.request.workers->Rank(),
+                         setup.request.workers->Count(),
+                         settings.isShared ? GradientBits(options, setup.request.dataType) : 0,
                          settings.isShared && options.parallelTrain.dataParallel.useBufferedAsyncGradientAggregation,
                          settings.readsShare};
     start.parts = {options.numSubminibatches, options.maxSamplesInRAM};
     return start;
 }
 
-void FailNotFinite(TrainingParts& parts, const std::string& where, double rate, const EpochResult& result)
+void FailNotFinite(TrainingSetup& setup, const std::string& where, double rate, const EpochResult& result)
 {
     const size_t minibatch = *result.notFiniteAt;
-    // Parameters are as they were then: nothing was updated since.
+    // Nothing has updated the parameters since that minibatch.
     std::string first;
-    if (result.wentOn ? parts.loop.ReadAgain(minibatch) : parts.loop.HoldsMinibatch())
-        first = FindNotFinite(parts.Network(), parts.nodes, parts.source.Streams());
-    // Perhaps only one worker has it in its data.
-    if (parts.request.workers != nullptr)
-        for (const std::string& found : parts.request.workers->Gather(first))
+    if (result.wentOn ? setup.loop.ReadAgain(minibatch) : setup.loop.HoldsMinibatch())
+        first = FindNotFinite(setup.Network(), setup.nodes, setup.source.Streams());
+    // The value may occur in the data of one worker only.
+    if (setup.request.workers != nullptr)
+        for (const std::string& found : setup.request.workers->Gather(first))
             if (first.empty())
                 first = found;
-    Fail(ErrorKind::Model, "the training criterion '", parts.nodes.criterion->Name(), "' is not a finite number in ",
+    Fail(ErrorKind::Model, "the training criterion '", setup.nodes.criterion->Name(), "' is not a finite number in ",
          where, ", minibatch ", minibatch, " (learning rate per sample ", rate, ")",
          first.empty() ? "" : "; the first node that is not finite: " + first);
 }

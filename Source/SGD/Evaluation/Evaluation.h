@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "SGD/Criteria.h"
+#include "SGD/Evaluation/Criteria.h"
 #include "SGD/Minibatches/MinibatchSource.h"
 #include "SGD/NodeTracing.h"
 #include "SGD/Progress.h"
@@ -42,5 +42,11 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
 // Does the same with an evaluator of its own. Binds the source, and gives its labels to the tracer.
 EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
+
+// Computes the network's precomputed nodes that have no value yet (Mean, InvStdDev), in one pass over the data, and
+// marks them. Returns false if there are none. Binds the source to their inputs. If stopRequested returns true after a
+// minibatch, throws Interrupted and marks no node.
+bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t minibatchSize, size_t epochSize, Log& log,
+                const std::function<bool()>& stopRequested = {});
 
 } // namespace cntk

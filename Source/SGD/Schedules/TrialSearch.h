@@ -1,5 +1,5 @@
-// SearchBeforeEpoch and autoAdjustMinibatch (book 3.3.1.2): which rates and sizes are tried, and which is chosen. The
-// short runs themselves are somebody else's.
+// Decides which learning rates (SearchBeforeEpoch) and minibatch sizes (autoAdjustMinibatch) trials try, and which one
+// is chosen (book 3.3.1.2). The caller runs the trials.
 #pragma once
 
 #include "SGD/Schedules/Schedules.h"
@@ -13,32 +13,32 @@
 namespace cntk
 {
 
-// One run over the first samples of an epoch with this rate per sample, from the state with which the epoch begins:
-// the criterion per sample, NaN where it left the numbers. prefix: of the run's progress lines.
+// Runs the first samples of an epoch with this rate per sample, from the state with which the epoch begins. Returns the
+// criterion per sample, or NaN if it became NaN or infinite. prefix: of the run's progress lines.
 using RateTrial = std::function<double(const char* prefix, double rate)>;
 
 struct RateSearchSettings
 {
     size_t minibatchSize = 1;
-    double sampleShare = 0.3; // sqrt(n/N) of the run's and the epoch's samples
+    double sampleShare = 0.3; // sqrt(n/N) for n samples of a trial, N of the epoch
     double previousCriterion = std::numeric_limits<double>::infinity(); // of the epoch before; infinity: none
     double largestRateBefore = 0;                                       // chosen by searches; 0: none
     bool forBestRate = false;                      // the best rate instead of the largest that is good enough
-    double smallestRate = 0.3 * c_minLearningRate; // where the search for one that is good enough gives up
+    double smallestRate = 0.3 * c_minLearningRate; // the search ends below this rate
 };
 
 struct RateSearchResult
 {
     double rate = 0;
-    double baseCriterion = 0; // what is good enough
+    double baseCriterion = 0; // the limit for a rate that is good enough
 };
 
 RateSearchResult SearchLearningRate(const RateSearchSettings& settings, const RateTrial& trial);
-// Where the interval of a search for the best rate begins. It ends at the largest rate that is good enough, which may
-// be smaller.
+// Lower end of the interval in which a search looks for the best rate. The upper end is the largest rate that is good
+// enough; it may be smaller.
 double SmallestBestRate(size_t minibatchSize);
 
-// The same with a minibatch size.
+// Runs a trial with this minibatch size; otherwise as RateTrial.
 using SizeTrial = std::function<double(const char* prefix, size_t size)>;
 
 struct SizeRange
@@ -47,8 +47,8 @@ struct SizeRange
     size_t upper = 1;
 };
 
-// Nothing: the size chosen before is kept in this epoch. previousSize 0: none was chosen. rateRatio: the epoch's
-// learning rate in terms of the first one.
+// Returns none if this epoch keeps the previously chosen size. previousSize 0: none was chosen. rateRatio: the epoch's
+// learning rate divided by the first one.
 std::optional<SizeRange> PlanSizeSearch(const AutoAdjustOptions& options, size_t epoch, size_t nominalSize,
                                         size_t previousSize, double rateRatio);
 
@@ -57,11 +57,11 @@ struct SizeSearchResult
     size_t size = 0;
     double criterion = 0;
     double baseCriterion = 0; // of the smallest size
-    bool isNumber = true;     // false: the smallest size's criterion was none; it is kept, and no other was tried
+    bool isNumber = true;     // false: the smallest size gave NaN; it is kept, and no other was tried
 };
 
-// marginPercent: by so much the criterion may be worse than that of the smallest size. Where lower > upper, upper is
-// taken without any run. Sizes that round to the same number are tried each, as the original does.
+// marginPercent: the criterion may be worse than that of the smallest size by so much. If lower > upper, takes upper
+// without a trial. Sizes that round to the same number are all tried, as in CNTK v1.1.
 SizeSearchResult SearchMinibatchSize(const SizeRange& range, double marginPercent, const SizeTrial& trial);
 
 } // namespace cntk

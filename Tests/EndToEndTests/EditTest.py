@@ -261,7 +261,6 @@ class EditTest(EndToEndTest):
         before = (self.folder / "m.dnn").read_bytes()
         script = "m=LoadModel($In$)\nd=Plus(L1.BFF.W, L1.BFF.B)\nCopyInputs(d, L2.RL)\nSaveModel(m, $In$)"
         self.fails(script, "node 'L2.RL' (RectifiedLinear) cannot take the inputs of 'd' (Plus)", line=3)
-        self.assertIn("edit.mel:3", self.run_command("Edit", "--check", status=None).stderr)
         self.assertEqual((self.folder / "m.dnn").read_bytes(), before)
 
     def test_misspelt_scripts_stop_before_anything_runs(self):
@@ -278,7 +277,9 @@ class EditTest(EndToEndTest):
                  "CopyNode has no optional parameter 'cpoy'. Valid parameters: CopyNode(from, to, [copy=all|value])"),
                 ("m=LoadModel($In$)\nSetProperty(a, Outptu, true)",
                  "Invalid property, Outptu, is not supported; did you mean 'Output'"),
-                # Values that no model is needed for.
+                # In-line NDL and values.
+                ("m=LoadModel($In$)\nz=Sigmoyd(L1.RL)",
+                 "unknown function or macro 'Sigmoyd'; did you mean 'Sigmoid'?"),
                 ("m=LoadModel($In$)\nSaveModel(m, $Out$, format=foo)", "the format of a model is 'foo', expected cntk"),
                 ("m=LoadModel($In$)\nDump(m, d.txt, includeData=maybe)",
                  "includeData is 'maybe', expected true or false"),
@@ -293,17 +294,7 @@ class EditTest(EndToEndTest):
                  "LearningRateMultiplier"),
                 ("m=LoadModel($In$)\nDelete(a, *.b.*)", "'*.b.*' has several '*', expected one at most"),
                 ("m=LoadModel($In$)\nRename(a, \"\")",
-                 "a name is empty, expected a node, a model, or a pattern with a '*'"),
-                # Models by their names.
-                ("model=LoadModel($In$); new=[ A=Parameter(1, 1) ]\nSaveModel(mode, $Out$)",
-                 "there is no model 'mode'; models: model, new; did you mean 'model'?"),
-                ("UnloadModel(m)\nDumpModel(m, d.txt)", "there is no model 'm'; none has been loaded"),
-                ("LoadModel($In$); SaveModel(default, $Out$); UnloadModel(Default); CreateModelWithName(m)\n"
-                 "SetDefaultModel(default)", "there is no model 'default'; models: m"),
-                ("\nm=LoadNDLModel($In$)\nSaveModel(m, $Out$)",
-                 "there is no default model; load one with LoadModel, or choose one with SetDefaultModel; did you mean "
-                 "'LoadModel'?"),
-                ("m=[ A=Parameter(1, 1) ]; UnloadModel(m)\nB=Plus(A, A)", "there is no default model; load one with")):
+                 "a name is empty, expected a node, a model, or a pattern with a '*'")):
             with self.subTest(script=script):
                 self.write("edit.mel", script)
                 run = self.run_command("Train:Edit", status=3)
@@ -337,12 +328,9 @@ class EditTest(EndToEndTest):
         self.write("edit.mel", "m=LoadModel($In$)\nRename(L3.*, L4.*)\nSaveModel($Out$)")
         self.run_command("Edit", "--check")
         self.assertFalse((self.folder / "new.dnn").exists())
-        self.write("edit.mel", "m=LoadModel($In$)\nRename(L5.*, L4.*)\nSaveModel($Out$)")
-        self.assertIn("edit.mel:2", self.run_command("Edit", "--check", status=None).stderr)
 
-    def test_check_follows_discriminative_pre_training(self):
-        """Train, edit, train, edit, train (book 7.1.5) before anything has run: names of a later script are looked up in
-        the model that the commands before it will have written."""
+    def test_check_of_discriminative_pre_training(self):
+        """Train, edit, train, edit, train (book 7.1.5): the check knows which models the commands will write."""
         builder = "NDLNetworkBuilder=[ networkDescription=one.ndl; ndlMacros=macros.ndl ]\n"
         sgd = "SGD=[ maxEpochs=2; minibatchSize=4; learningRatesPerSample=0.1 ]\nreader=[ $streams$ ]\n"
         config = CONFIG
@@ -368,22 +356,7 @@ class EditTest(EndToEndTest):
         commands = "Train1:Add2:Train2:Add3:Train3:Eval:Thin:Last"
         log = self.run_command(commands, "--check").stderr
         self.assertIn("Command 'Train3' will go on with model stage3/m.dnn.0\n", log)
-        self.assertIn("Validating --> L3.BFF.FF.T = Times (L3.BFF.W, L2.RL)", log[log.index("command 'Train3'"):])
-        self.assertNotIn("not known", log)
         self.assertEqual([each.name for each in self.folder.glob("**/*.dnn*")], [])
-        # A slip that only the second edit meets, and one behind the decomposition.
-        self.write("add.mel", add.replace("L$Curr$.RL", "L$Curr$.RL").replace(
-            "SetInput(CE", "SetInput(L$Curr$.*.T, 1, $Below$)\nSetInput(CE"))
-        self.write("exp.cntk", self.read("exp.cntk").replace("Curr=1;", "Curr=1; Below=features;").replace(
-            "Curr=2;", "Curr=2; Below=L1.RLL;").replace("Curr=3;", "Curr=3; Below=L2.RL;"))
-        run = self.run_command(commands, "--check", status=3)
-        self.assertIn("add.mel:5:", run.stderr)
-        self.assertIn("FindSymbols could not find a symbol for L1.RLL: model 'm1' has no such node; did you mean "
-                      "'L1.RL'?", run.stderr)
-        self.assertIn("while checking command 'Add3'", run.stderr)
-        self.write("add.mel", add)
-        self.write("last.mel", "m=LoadModel(thin.dnn)\nSetProperty(L3.BFF.W, Output, true)\n")
-        self.assertIn("could not find a symbol for L3.BFF.W:", self.run_command(commands, "--check", status=3).stderr)
         # What nothing in the run writes is missing.
         run = self.run_command("Add3:Train3", "--check", status=5)
         self.assertIn("model file 'stage2/m.dnn' does not exist", run.stderr)

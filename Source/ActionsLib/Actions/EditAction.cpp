@@ -3,10 +3,7 @@
 #include "ActionsLib/Commands/LookAhead.h"
 #include "ActionsLib/Commands/NetworkSource.h"
 #include "ActionsLib/Mel/MelEditor.h"
-#include "ActionsLib/Mel/MelUse.h"
-#include "ActionsLib/Mel/MelValues.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -50,9 +47,7 @@ public:
                         [](const MelScript& each) { return each.statements.empty(); }))
             command.program.log.Warn(Concat(command.block.WhereOf("editPath").Location(), ": the script '",
                                             options.editPath, "' has no statement; nothing is edited"));
-        std::vector<std::string> models;
-        for (const MelScript& script : m_scripts)
-            CheckModelNames(script, models);
+        CheckNdlFunctions(m_scripts, m_macros);
     }
 
     std::vector<std::string> Produces() const override
@@ -67,7 +62,7 @@ public:
     void Run() override
     {
         NdlContext& context = m_command.program.ndl;
-        Execute(context, nullptr);
+        Execute(context);
         for (const std::string& warning : context.warnings)
             m_command.program.log.Warn(warning);
         context.warnings.clear();
@@ -93,8 +88,8 @@ public:
 
     void Check() override
     {
-        NdlContext context = m_command.program.ndl; // nothing goes on counting
-        Execute(context, &m_command.program.planned);
+        for (const std::string& file : Produces())
+            m_command.program.planned.SaveUnknown(file);
     }
 
 private:
@@ -113,22 +108,18 @@ private:
         return texts;
     }
 
-    // On the CPU whatever deviceId says: nothing is computed.
-    void Execute(NdlContext& context, PlannedModels* planned) const
+    // Uses the CPU for any deviceId, because edits compute nothing.
+    void Execute(NdlContext& context) const
     {
         ProgramContext& program = m_command.program;
         context.startValueSeeds = StartValueSeedsOf(m_command);
-        MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log, planned);
+        MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log);
         for (const NamedFile& file : m_files)
             editor.Protect(file);
         for (const NdlScript& macros : m_macros)
             editor.DefineMacros(macros);
-        bool isFollowed = true;
         for (const MelScript& script : m_scripts)
-            if (isFollowed)
-                isFollowed = editor.Run(script);
-            else
-                editor.PassOver(script, 0);
+            editor.Run(script);
     }
 
     CommandContext m_command;

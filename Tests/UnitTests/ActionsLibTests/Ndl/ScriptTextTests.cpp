@@ -1,7 +1,7 @@
 // Places of a script with variables, as the user wrote it.
 #include "ActionsLib/Mel/MelEditor.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/Ndl/ScriptText.h"
+#include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
 #include "CommonTests/ThrownErrors.h"

@@ -11,7 +11,6 @@
 #include "ComputationNetwork/NetworkReport.h"
 
 #include <algorithm>
-#include <set>
 
 namespace cntk
 {
@@ -95,19 +94,19 @@ NdlScript SnippetOf(const NdlScript& file, const MelArgument* section, const Mel
     return snippet;
 }
 
-// Lower-case names of macros.
-void AddMacroNames(const NdlScript& script, std::set<std::string>& names)
+void AddMacroNames(const NdlScript& script, std::vector<std::string>& names)
 {
     for (const NdlStatement& statement : script.statements)
         if (statement.kind == NdlStatement::Kind::Macro)
-            names.insert(ToLower(statement.name));
+            names.push_back(statement.name);
 }
 
-void RequireKnownCalls(const NdlExpression& expression, const std::set<std::string>& macros)
+void RequireKnownCalls(const NdlExpression& expression, const std::vector<std::string>& macros)
 {
     const NodeRegistry& registry = NodeRegistry::Standard();
+    const auto isCalled = [&](const std::string& name) { return EqualsIgnoreCase(name, expression.text); };
     if (expression.kind == NdlExpression::Kind::Call && !FindNdlFunction(registry, expression.text).type &&
-        !macros.contains(ToLower(expression.text)))
+        std::none_of(macros.begin(), macros.end(), isCalled))
     {
         std::vector<std::string> names = NdlFunctionNames(registry);
         names.insert(names.end(), macros.begin(), macros.end());
@@ -118,7 +117,7 @@ void RequireKnownCalls(const NdlExpression& expression, const std::set<std::stri
         RequireKnownCalls(argument.value, macros);
 }
 
-void RequireKnownCalls(const NdlScript& script, const std::set<std::string>& macros)
+void RequireKnownCalls(const NdlScript& script, const std::vector<std::string>& macros)
 {
     for (const NdlStatement& statement : script.statements)
     {
@@ -154,7 +153,7 @@ MelScript PrepareMel(ScriptText text)
 
 void CheckNdlFunctions(const std::vector<MelScript>& scripts, const std::vector<NdlScript>& macros)
 {
-    std::set<std::string> names;
+    std::vector<std::string> names;
     std::vector<NdlScript> parts;
     for (const NdlScript& script : macros)
         AddMacroNames(script, names);

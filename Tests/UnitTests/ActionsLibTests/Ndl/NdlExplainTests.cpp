@@ -49,15 +49,15 @@ TEST(NdlExplainTests, LoopsWithoutDelay)
               "note: 'a' is Plus(x, c) at net.ndl:3:3\n"
               "note: 'b.unnamed1' is Tanh(a) at net.ndl:2:6, in macro 'F' called at net.ndl:4:3\n"
               "note: 'c' is Sigmoid(b) at net.ndl:5:3\n"
-              "    3 | a=Plus(x, c)\n"
-              "      |   ^~~~\n"
-              "net.ndl:3:3: error: the nodes 'a' -> 'b.unnamed1' -> 'c' -> 'a' form a loop without a delay; a "
+              "    2 | F(a)=Tanh(a)\n"
+              "      |      ^~~~\n"
+              "net.ndl:2:6: error: the nodes b.unnamed1 (Tanh), a (Plus), c (Sigmoid) form a loop without a delay; a "
               "recurrent loop needs a PastValue or FutureValue node");
     EXPECT_EQ(NdlErrorOf("x=Input(4, tag=feature)\na=Plus(x, a)\n"),
               "note: 'a' is Plus(x, a) at net.ndl:2:3\n"
               "    2 | a=Plus(x, a)\n"
               "      |   ^~~~\n"
-              "net.ndl:2:3: error: the nodes 'a' -> 'a' form a loop without a delay; a recurrent loop needs a "
+              "net.ndl:2:3: error: the nodes a (Plus) form a loop without a delay; a recurrent loop needs a "
               "PastValue or FutureValue node");
 }
 

@@ -499,7 +499,7 @@ TEST_F(NdlFilesTests, ErrorsPointIntoTheConfig)
                          "   y=Sigmoid(xx)\n ]\n] ]"),
               "    6 |    y=Sigmoid(xx)\n"
               "      |              ^~\n"
-              "exp.cntk:6:14: error: unknown variable 'xx'; names there: 'x'");
+              "exp.cntk:6:14: error: unknown variable 'xx'");
     EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[\n run=nett\n net=[ x=Input(3, tag=feature) ]\n] ]"),
               "    2 |  run=nett\n"
               "      |      ^~~~\n"
@@ -508,11 +508,10 @@ TEST_F(NdlFilesTests, ErrorsPointIntoTheConfig)
               "    2 |  load=macro; run=net\n"
               "      |       ^~~~~\n"
               "exp.cntk:2:7: error: there is no section 'macro', which load= names");
-    EXPECT_EQ(
-        BuildError("Train=[ NDLNetworkBuilder=[ a=1 ] ]"),
-        "    1 | Train=[ NDLNetworkBuilder=[ a=1 ] ]\n"
-        "      |         ^~~~~~~~~~~~~~~~~\n"
-        "exp.cntk:1:9: error: 'NDLNetworkBuilder' says neither networkDescription= (a file) nor run= (a section)");
+    EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[ a=1 ] ]"),
+              "    1 | Train=[ NDLNetworkBuilder=[ a=1 ] ]\n"
+              "      |         ^~~~~~~~~~~~~~~~~\n"
+              "exp.cntk:1:9: error: 'NDLNetworkBuilder' has neither networkDescription= (a file) nor run= (a section)");
     EXPECT_EQ(BuildError("Train=[ NDLNetworkBuilder=[ networkDescription=absent/net.ndl ] ]"),
               "    1 | Train=[ NDLNetworkBuilder=[ networkDescription=absent/net.ndl ] ]\n"
               "      |                                                ^~~~~~~~~~~~~~\n"

@@ -62,7 +62,6 @@ protected:
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
             if (*reader)
                 RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*reader->block), m_modelPlace);
-        m_request.originalModel = m_original;
         if (m_original.empty())
             return;
         RequireNotRead({"modelPath", m_request.modelPath}, {Original()}, m_modelPlace);

@@ -144,7 +144,7 @@ private:
     {
         ProgramContext& program = m_command.program;
         context.startValueSeeds = StartValueSeedsOf(m_command);
-        MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log, mode);
+        MelEditor editor(program.dataType, DeviceForModels(), context, program.log, mode);
         for (const NamedFile& file : m_files)
             editor.Protect(file);
         for (const NdlScript& macros : m_macros)

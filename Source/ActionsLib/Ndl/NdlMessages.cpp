@@ -1,7 +1,6 @@
 // Hints for unknown names, and errors and warnings about the finished network with their places in the script.
 #include "ActionsLib/Ndl/NdlBuilder.h"
 #include "Common/Error.h"
-#include "Common/OddCharacters.h"
 #include "Common/Text.h"
 
 #include <algorithm>

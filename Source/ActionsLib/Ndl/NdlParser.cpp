@@ -2,13 +2,11 @@
 // colon separates arguments, but not statements; a newline ends a statement, but not an argument list.
 #include "ActionsLib/Ndl/NdlParser.h"
 
-#include "Common/Characters.h"
 #include "Common/Config/ConfigText.h"
 #include "Common/Config/ConfigTree.h"
 #include "Common/Config/Tokenizer.h"
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "Common/OddCharacters.h"
 #include "Common/Text.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 # A thin wrapper around CMake. `make` builds everything, `make product` only the program, its plugins and its GPU library.
-# `make demo` installs and builds what the first example needs and trains it; `make test` builds and tests everything.
+# `make demo` installs packages, builds the program and trains the first example. `make test` builds and tests everything.
 # Settings: BUILD (folder), PREFIX (make install), JOBS, CMAKE_FLAGS, CNTK_TEST_SHARED (folder of shared test data).
 
 BUILD ?= build

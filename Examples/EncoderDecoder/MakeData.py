@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Sentences of random words for an encoder, and the same words backwards for a decoder, in CNTKTextFormat.
+"""Makes sentences of random words for an encoder, and the same words backwards for a decoder, in CNTKTextFormat.
 
-    MakeData.py FOLDER    writes train.enc.ctf, train.dec.ctf, test.enc.ctf, test.dec.ctf and the words' names
+    MakeData.py FOLDER    writes train.enc.ctf, train.dec.ctf, test.enc.ctf, test.dec.ctf and the names of the words
 """
 import pathlib
 import random
 import sys
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
-END = len(WORDS)  # begins and ends what the decoder says
+END = len(WORDS)  # begins and ends a sentence of the decoder
 LONGEST = 6
 
 

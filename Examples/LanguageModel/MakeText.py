@@ -2,12 +2,12 @@
 """Makes train.txt, valid.txt and test.txt for the language models: one sentence a line, between the markers </s>.
 
     MakeText.py TARGET --bible [FILE]                 verses of the King James Bible
-    MakeText.py TARGET --train FILE --test FILE       texts that are made of words already, such as the Penn Treebank's
+    MakeText.py TARGET --train FILE --test FILE       texts that are already split into words, such as the Penn Treebank's
 
-FILE of --bible has a verse a line behind its reference, as the program "bible" of Debian's packages bible-kjv and
-bible-kjv-text prints it with -f; without FILE that program is run. Verses become words in small letters, with marks and
-the ending 's as words of their own. Of each 20 chapters the 10th is put aside for validation and the 20th for the test.
-Of another text each 10th sentence of the training file is put aside for validation. Standard library only.
+FILE of --bible has one verse a line after its reference, the output of the program "bible -f" of Debian's packages bible-kjv
+and bible-kjv-text. Without FILE the script runs that program. Words are in small letters; punctuation marks and the ending 's
+are separate words. Of each 20 chapters, the 10th is for validation and the 20th for the test. In other texts each 10th
+sentence of the training file is for validation. Standard library only.
 """
 import argparse
 import pathlib
@@ -25,7 +25,7 @@ def bible_lines(path):
     if path:
         return open(path, encoding="utf-8").read().splitlines()
     if not shutil.which("bible"):
-        sys.exit("the program 'bible' is not here; it comes with 'apt-get install bible-kjv bible-kjv-text'")
+        sys.exit("the program 'bible' is missing; install it with 'apt-get install bible-kjv bible-kjv-text'")
     return subprocess.run(["bible", "-f", "gen1:1-rev22:21"], check=True, stdout=subprocess.PIPE, encoding="utf-8",
                           stdin=subprocess.DEVNULL).stdout.splitlines()
 

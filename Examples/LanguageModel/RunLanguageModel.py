@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Trains a language model and prints its perplexity on the test text beside that of trigram models.
+"""Trains a language model and prints its perplexity on the test text, next to that of trigram models.
 
     RunLanguageModel.py [--bible [FILE] | --train FILE --test FILE] [--kind Lstm|Rnn] [--vocabulary N] [--classes N]
                         [--cntk PROGRAM] [--work FOLDER] [more arguments for the program]
 
-The text is made by MakeText.py (default: --bible); the word classes by the program itself. Standard library only.
+MakeText.py makes the text (default: --bible); the program makes the word classes. Standard library only.
 """
 import argparse
 import os
@@ -20,12 +20,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bible", nargs="?", const="", metavar="FILE",
-                        help="the King James Bible as plain text; without FILE from the program bible (the default)")
+                        help="plain text of the King James Bible; without FILE the program bible prints it (default)")
     parser.add_argument("--train", metavar="FILE", help="another text, one sentence a line")
     parser.add_argument("--test", metavar="FILE", help="its test sentences")
     parser.add_argument("--kind", choices=("Lstm", "Rnn"), default="Lstm", help="the network")
-    parser.add_argument("--vocabulary", type=int, default=8000, help="its size, with <unk>")
-    parser.add_argument("--classes", type=int, default=100, help="of words")
+    parser.add_argument("--vocabulary", type=int, default=8000, help="number of words, with <unk>")
+    parser.add_argument("--classes", type=int, default=100, help="number of word classes")
     parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")),
                         help="the program")
     parser.add_argument("--work", default=os.environ.get("WORK", str(HERE / "../../build/languagemodel")),
@@ -36,7 +36,7 @@ def main():
     source = ["--bible"] + ([os.path.abspath(args.bible)] if args.bible else [])
     if args.train:
         source = ["--train", os.path.abspath(args.train), "--test", os.path.abspath(args.test)]
-    # The folder stands first: --bible without a file would take it for its file.
+    # The folder comes first, because --bible without a file would take it for its file.
     subprocess.run([sys.executable, str(HERE / "MakeText.py"), str(work / "data"), *source], check=True)
 
     started = time.monotonic()

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Perplexity of interpolated trigram models: what a language model has to beat.
+"""Computes the perplexity of interpolated trigram models, the baseline of a language model.
 
     TrigramModel.py FOLDER VOCABULARY
 
-FOLDER holds train.txt, valid.txt and test.txt, one sentence a line between the markers </s>; VOCABULARY is the file that
-writeWordAndClass makes. Words that it does not have count as <unk>. Each word of a sentence and its end are predicted, as
-the networks do. Standard library only. Two models:
+FOLDER holds train.txt, valid.txt and test.txt, one sentence a line between the markers </s>; VOCABULARY is the file of
+writeWordAndClass. Words that it lacks count as <unk>. The models predict each word of a sentence and its end, like the
+networks. Standard library only. Two models:
 
   linear      p = a3 f(w | u v) + a2 f(w | v) + a1 f(w) + a0 / V, with relative frequencies f of train.txt. The weights
-              depend on how often u v has been seen, and are those that make valid.txt most probable (found by EM).
-  Kneser-Ney  interpolated, with absolute discounts: lower orders count in how many contexts a word has been seen. Three
-              discounts an order (for counts 1, 2 and more), by the formula of Chen and Goodman.
+              depend on the count of u v. EM finds the weights that make valid.txt most probable.
+  Kneser-Ney  interpolated, with absolute discounts: lower orders count the contexts of a word. Three discounts an order
+              (for counts 1, 2 and more), by the formula of Chen and Goodman.
 """
 import argparse
 import collections
@@ -27,7 +27,7 @@ def read_vocabulary(path):
 
 
 def read_text(path, vocabulary):
-    """Sentences as word numbers, each between two markers at its begin and one at its end."""
+    """Returns sentences as word numbers, each with two markers before it and one after it."""
     end, unknown = vocabulary[MARKER], vocabulary.get(UNKNOWN)
     sentences = []
     for number, line in enumerate(open(path, encoding="utf-8"), 1):
@@ -36,7 +36,7 @@ def read_text(path, vocabulary):
             continue
         ids = [vocabulary.get(word, unknown) for word in words[1:-1]]
         if None in ids:
-            sys.exit("%s:%d: a word that the vocabulary does not have, and it has no %s" % (path, number, UNKNOWN))
+            sys.exit("%s:%d: a word is not in the vocabulary, which has no %s" % (path, number, UNKNOWN))
         sentences.append([end, end, *ids, end])
     return sentences
 
@@ -68,7 +68,7 @@ class Linear:
             self.context2[u, v] += 1
             self.context1[v] += 1
         self.total = sum(self.one.values())
-        self.weights = [[0.25] * 4 for _ in self.BUCKETS]  # of buckets that valid.txt does not have as well
+        self.weights = [[0.25] * 4 for _ in self.BUCKETS]  # also of buckets that valid.txt lacks
         self.fit(valid)
 
     def bucket(self, u, v):
@@ -105,7 +105,7 @@ class Order:
     def __init__(self, counts):
         self.counts = counts
         self.sums = collections.Counter()
-        self.kinds = collections.defaultdict(lambda: [0, 0, 0])  # words seen once, twice, more often behind a context
+        self.kinds = collections.defaultdict(lambda: [0, 0, 0])  # words seen once, twice, more often after a context
         numbers = collections.Counter()
         for ngram, count in counts.items():
             self.sums[ngram[:-1]] += count
@@ -131,7 +131,7 @@ class KneserNey:
         self.size = vocabulary_size
         three = collections.Counter(trigrams_of(train))
         two = collections.Counter((v, w) for _, v, w in three)
-        # Nothing comes before the begin of a sentence: there bigrams are counted, not their contexts.
+        # Nothing precedes the beginning of a sentence, so there bigrams are counted instead of their contexts.
         begin = train[0][0]
         two.update({(v, w): count - 1 for (u, v, w), count in three.items() if u == begin and v == begin})
         one = collections.Counter((w,) for _, w in two)

@@ -3,9 +3,9 @@
 
     ConvertAtis.py --train FILE --test FILE [--words FILE --wordmap FILE --labels FILE] TARGET
 
-The lists of words and labels and the word map are taken as they are, or made from the training sentences: words that
-occur once are mapped to <unk>, so that training sees what a new word looks like. Labels that only the test has are in a
-list that is made, too: they count as slots that are not found. Of ten training sentences one is put aside for validation.
+Lists of words and labels and the word map that are not given are made from the training sentences. Words that occur once are
+mapped to <unk>, so that the training contains unknown words. Labels that only the test has are in the list, too; they count
+as slots that are not found. One of ten training sentences is for validation.
 Standard library only.
 
     TARGET/train.txt dev.txt test.txt    sentences: a token a line, word and label; a blank line between sentences
@@ -65,7 +65,7 @@ def main():
     else:
         word_map = [(word, word if counts[word] > 1 else UNKNOWN) for word in sorted(counts)]
 
-    # A label that a given list does not have cannot be learned: its tokens are outside of all slots.
+    # A label that a given list lacks cannot be learned, so its tokens are outside of all slots.
     known = set(labels)
     lost = collections.Counter(label for tokens in train for _, label in tokens if label not in known)
     if lost:
@@ -77,7 +77,7 @@ def main():
     train = [[(word, label if label in known else "O") for word, label in tokens] for tokens in train]
     missing = sorted({label for tokens in test for _, label in tokens} - known)
     if missing:
-        sys.exit("The test has labels that the list does not have: " + " ".join(missing))
+        sys.exit("The test has labels that are not in the list: " + " ".join(missing))
 
     args.target.mkdir(parents=True, exist_ok=True)
     write_sentences(args.target / "train.txt", [s for i, s in enumerate(train) if i % 10 != 9])

@@ -4,7 +4,7 @@
     RunAtis.py --train FILE --test FILE [--words FILE --wordmap FILE --labels FILE]
                [--cntk PROGRAM] [--work FOLDER] [--seeds N] [--jobs N] [more arguments for the program]
 
-The files are those of ConvertAtis.py. --jobs trainings run side by side, each on one thread. Standard library only.
+The files are those of ConvertAtis.py. --jobs trainings run in parallel, each on one thread. Standard library only.
 """
 import argparse
 import concurrent.futures
@@ -23,13 +23,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def convert(args, data):
-    """Makes the data; the network's sizes follow from the lists."""
+    """Makes the data, and returns the sizes of the network, which follow from the lists."""
     command = [sys.executable, str(HERE / "ConvertAtis.py"), "--train", args.train, "--test", args.test]
     for name in ("words", "wordmap", "labels"):
         if getattr(args, name):
             command += ["--" + name, getattr(args, name)]
     done = subprocess.run(command + [str(data)], stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:  # it has said why
+    if done.returncode != 0:  # the script has printed the reason
         sys.exit(done.returncode)
     print(done.stdout.strip(), flush=True)
     words, labels = (len(ScoreSlots.read_lines(data / name)) for name in ("words.txt", "labels.txt"))
@@ -37,7 +37,7 @@ def convert(args, data):
 
 
 def run(cntk, work, words, labels, seed, more):
-    """The score of one seed, and the seconds that it took."""
+    """Returns the score of one seed and its time in seconds."""
     folder = work / ("seed%d" % seed)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

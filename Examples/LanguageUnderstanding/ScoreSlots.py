@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Scores recognised slots against the right ones: precision, recall and F1 of whole slots, as slot filling is reported.
+"""Compares recognised slots with the reference: precision, recall and F1 of whole slots.
 
     ScoreSlots.py REFERENCE RECOGNISED [--slots]
 
-REFERENCE is a column file as LUSequenceReader reads it (a token a line, its label in the last column, blank lines between
-sentences) or a file of one line of labels a sentence; RECOGNISED has one line of labels a sentence, as LUSequenceWriter
-writes it. --slots lists the scores of every kind of slot. Standard library only.
+REFERENCE is a column file of LUSequenceReader (a token a line, its label in the last column, blank lines between sentences)
+or a file with one line of labels a sentence. RECOGNISED has one line of labels a sentence, the output of LUSequenceWriter.
+--slots lists the scores of every kind of slot. Standard library only.
 
 A slot is a run of tokens of one kind that begins with B-, or with an I- that continues nothing. It is right when a
 recognised slot has the same kind, the same first and the same last token.
@@ -38,14 +38,14 @@ def read_lines(path):
 
 
 def read_labels(path):
-    """Column files have blank lines between their sentences, files of lines have none."""
+    """Reads a column file, which has blank lines between its sentences, or a file with one sentence a line."""
     with open(path, encoding="utf-8") as lines:
         is_column_file = any(not line.strip() for line in lines)
     return read_column_file(path) if is_column_file else read_lines(path)
 
 
 def slots_of(labels):
-    """The set of (kind, first token, last token)."""
+    """Returns the set of (kind, first token, last token)."""
     slots, kind, first = set(), None, 0
     for position, label in enumerate(list(labels) + ["O"]):
         prefix, _, name = label.partition("-")
@@ -83,7 +83,7 @@ class Score:
 
 
 def score(reference, recognised):
-    """The score of all slots, those of each kind, and the share of right labels."""
+    """Returns the score of all slots, the scores of each kind, and the share of right labels."""
     if len(reference) != len(recognised):
         raise DataError("%d sentences were recognised, the reference has %d" % (len(recognised), len(reference)))
     total, kinds, right, tokens = Score(), collections.defaultdict(Score), 0, 0

@@ -1,4 +1,4 @@
-"""Curves over epochs as one SVG picture, panel beside panel. Standard library only."""
+"""Draws curves over epochs as one SVG picture with several panels. Standard library only."""
 import math
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 440, 340, 70, 44, 90

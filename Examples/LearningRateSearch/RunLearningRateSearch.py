@@ -37,18 +37,18 @@ FINAL = re.compile(r"CrossEntropyWithSoftmax/Sample = (\S+)")
 
 
 def synthetic_corpus(folder):
-    """Makes the speech examples' corpus if it is missing; returns its frames and the settings that describe it."""
+    """Makes the corpus of the speech example if it is missing; returns its number of frames and its settings."""
     if not (folder / "mlf").exists():
         subprocess.run([sys.executable, "-B", HERE / "../Speech/GenerateCorpus.py", folder], check=True)
     scp, = folder.glob("scp/*.train.scp.fbank*")
     mlf, = folder.glob("mlf/*.train.align_cistate.mlf*")
     states, = folder.glob("mlf/*.statelist")
     return frames_of(scp, folder), ["TrainScp=%s" % scp, "TrainMlf=%s" % mlf, "StateList=%s" % states, "LabelDim=183",
-                                    "ScpPrefix=/"]  # its paths are absolute
+                                    "ScpPrefix=/"]  # the lists have absolute paths
 
 
 def frames_of(scp, prefix):
-    """The frames that a script file names: name=file[first,last], or whole files, whose headers say how many."""
+    """Returns the number of frames in a script file: name=file[first,last], or whole files, by their headers."""
     frames = 0
     for line in scp.read_text(encoding="utf-8").split():
         part = re.search(r"\[(\d+),(\d+)\]$", line)
@@ -61,7 +61,7 @@ def frames_of(scp, prefix):
 
 
 class Result:
-    """What one training's log says."""
+    """The values in the log of one training."""
 
     def __init__(self, text):
         epochs = EPOCH.findall(text)
@@ -73,7 +73,7 @@ class Result:
         self.search_seconds = sum(float(seconds) for _, seconds in searches)
         final = FINAL.findall(text)
         self.final = float(final[-1]) if final else None
-        self.ended = "Training complete." in text  # no rate was large enough any more
+        self.ended = "Training complete." in text  # no rate was good enough any more
 
     def is_whole(self, epochs):
         return (len(self.losses) == epochs or self.ended) and self.final is not None
@@ -86,7 +86,7 @@ class Result:
 
 
 def settings_of(args):
-    """Settings that describe the data."""
+    """Returns the settings of the data."""
     if args.digits is not None:
         folder = args.digits.absolute() if args.digits.name else args.work / "digits"
         if not (folder / "train.txt").exists():
@@ -136,7 +136,7 @@ def spread(values, form):
 
 
 def epochs_of(runs):
-    """Where a search found no rate with which to go on, after how many epochs."""
+    """Returns after how many epochs each search ended because it found no rate."""
     counts = [str(len(run.losses)) for run in runs]
     return " (ended after %s epochs)" % ", ".join(counts) if any(run.ended for run in runs) else ""
 
@@ -157,7 +157,7 @@ def table_of(results, seeds, fixed):
 
 
 def seeds_table_of(results, seeds, best):
-    """The last epoch of each seed; the best fixed rate beside the searches."""
+    """Returns a table of the last epoch of each seed: the searches and the best fixed rate."""
     lines = ["| seed | %s | fixed: %s, the best | the rate of '%s' fell before epoch |" % (
         " | ".join(TITLES[goal] for goal in GOALS), best, GOALS[0]), "|" + "---|" * (len(GOALS) + 3)]
     for seed in seeds:
@@ -185,7 +185,7 @@ def picture_of(results, seed, fixed, best):
 
 
 def broken_claims(results, seeds, best, epochs):
-    """What the paper claims of the search and these trainings did not show."""
+    """Returns claims of the paper about the search that these trainings contradict."""
     runs = [results[GOALS[0], seed] for seed in seeds]
     broken = ["with seed %d the search ended after %d of %d epochs" % (seed, len(run.losses), epochs)
               for seed, run in zip(seeds, runs) if len(run.losses) < epochs]
@@ -200,14 +200,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cntk", default=os.environ.get("CNTK", str(HERE / "../../build/bin/cntk")))
     data = parser.add_mutually_exclusive_group()
-    data.add_argument("--corpus", type=pathlib.Path, help="folder of synthspeech; without it a small corpus is made")
+    data.add_argument("--corpus", type=pathlib.Path, help="folder of synthspeech; by default the script makes a small corpus")
     data.add_argument("--digits", type=pathlib.Path, nargs="?", const=pathlib.Path(), metavar="FOLDER",
-                      help="images instead of speech; without FOLDER those of Debian's python3-sklearn")
+                      help="images instead of speech; by default those of Debian's python3-sklearn")
     parser.add_argument("--work", type=pathlib.Path, default=HERE / "../../build/learningratesearch")
-    parser.add_argument("--epochs", type=int, default=20, help="of each training")
-    parser.add_argument("--seeds", default="1", help="of the start values: 1,2,3 trains each network three times")
+    parser.add_argument("--epochs", type=int, default=20, help="epochs of each training")
+    parser.add_argument("--seeds", default="1", help="seeds of initial values: 1,2,3 trains each network three times")
     parser.add_argument("--rates", default=",".join("%g" % rate for rate in GRID), help="fixed rates per sample")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time")
+    parser.add_argument("--jobs", type=int, default=2, help="number of trainings at the same time")
     parser.add_argument("--picture", type=pathlib.Path, help="file for the curves (SVG)")
     parser.add_argument("--table", type=pathlib.Path, help="file for the tables (Markdown)")
     args, more = parser.parse_known_args()
@@ -231,7 +231,7 @@ def main():
     picture.write_text(picture_of(results, seeds[0], fixed, best), encoding="utf-8")
     print("picture: %s" % picture)
     if broken := broken_claims(results, seeds, best, args.epochs):
-        sys.exit("The search does not do what its paper claims: %s." % "; ".join(broken))
+        sys.exit("The search contradicts its paper: %s." % "; ".join(broken))
 
 
 if __name__ == "__main__":

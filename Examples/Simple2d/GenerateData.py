@@ -28,7 +28,7 @@ class Random:
 
 
 def boundary(x):
-    """The second coordinate at which the class changes."""
+    """Returns the second coordinate at which the class changes."""
     return 0.45 * math.sin(3.2 * x) + 0.3 * x * x - 0.1
 
 
@@ -56,7 +56,7 @@ def main():
                 file.write(f"{x:.6f} {y:.6f} {label}\n")
     with open(os.path.join(options.folder, "SimpleMapping.txt"), "w") as file:
         file.write("0\n1\n")
-    # A regular grid over the region of interest, for the picture of the decision boundary.
+    # A regular grid, for the picture of the decision boundary.
     with open(os.path.join(options.folder, "Grid.txt"), "w") as file:
         for row in range(61):
             for column in range(61):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Draws what the Simple demo learned as one SVG file: the test data, the decision boundary and the training curve.
+"""Draws the result of the Simple demo as one SVG file: the test data, the decision boundary and the training curve.
 
 Usage: MakePicture.py DATA_FOLDER GRID_OUTPUT LOG_FILE PICTURE.svg
-GRID_OUTPUT is what the write action wrote for DATA_FOLDER/Grid.txt: two numbers a line.
+GRID_OUTPUT is the output of the write action for DATA_FOLDER/Grid.txt: two numbers a line.
 """
 import math
 import re
@@ -63,7 +63,7 @@ def curve_panel(losses, errors):
     epochs = len(losses)
 
     def place(epoch, value):
-        # Epochs on a logarithmic axis: most happens in the first few.
+        # The axis of epochs is logarithmic, because the first epochs change most.
         share = math.log(epoch) / math.log(max(epochs, 2))
         return left + share * SIZE, MARGIN + (1 - value / highest) * SIZE
 

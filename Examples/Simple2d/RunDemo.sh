@@ -1,6 +1,6 @@
 #!/bin/bash
-# The Simple demo from nothing: makes the data, trains, tests, writes the outputs and draws a picture.
-# CNTK names the program (default: build/bin/cntk of this checkout), WORK the folder to work in.
+# Runs the whole Simple demo: makes the data, trains, tests, writes the outputs and draws a picture.
+# CNTK names the program (default: build/bin/cntk of this checkout), WORK the folder for the results.
 set -euo pipefail
 
 here="$(cd "$(dirname "$0")" && pwd)"

@@ -30,14 +30,14 @@ COSINES = [[math.sqrt(2 / CHANNELS) * math.cos(math.pi * k * (i + 0.5) / CHANNEL
 
 
 class State:
-    """A state emits one Gaussian of independent channels and goes on to the next state with probability leave."""
+    """A state emits one Gaussian of independent channels and moves to the next state with probability leave."""
 
     def __init__(self, name, mean, leave):
         self.name, self.mean, self.leave = name, mean, leave
 
 
 def make_models(rng):
-    """Per phone three states: peaks that move a little from state to state, as formants do."""
+    """Makes three states per phone: peaks that move a little from state to state, like formants."""
     models = {}
     for phone in PHONES:
         silent = phone == SILENCE
@@ -56,7 +56,7 @@ def make_models(rng):
 
 
 def sample_utterance(rng, models, tilt):
-    """Frames of filterbanks, and the segments (state, phone where one begins, first frame, frames)."""
+    """Returns frames of filterbanks, and the segments (state, phone if one begins, first frame, frames)."""
     spoken = [phone for phone in PHONES if phone != SILENCE]
     phones = [SILENCE] + [rng.choice(spoken) for _ in range(rng.randint(8, 14))] + [SILENCE]
     level = rng.gauss(0, 0.3)
@@ -73,7 +73,7 @@ def sample_utterance(rng, models, tilt):
 
 
 def deltas(frames):
-    """Regression over two frames to either side; the frames at the ends are repeated."""
+    """Returns the regression over two frames on either side; the frames at the ends are repeated."""
     last = len(frames) - 1
     at = lambda t: frames[min(max(t, 0), last)]
     return [[0.1 * (b - a) + 0.2 * (d - c) for a, b, c, d in zip(at(t - 1), at(t + 1), at(t - 2), at(t + 2))]
@@ -99,7 +99,7 @@ def write_htk(path, frames, kind):
 
 
 def write_part(options, rng, models, tilts, part, count):
-    """All files of one part of the corpus."""
+    """Writes all files of one part of the corpus."""
     join = lambda *names: "/".join((options.folder.replace("\\", "/"),) + names)
     stem = lambda folder, kind: create(join(folder, "%s.%s.%s" % (options.name, part, kind)))
     fbank, mfcc = stem("scp", "scp.fbank.fullpath"), stem("scp", "scp.mfcc.fullpath")
@@ -134,8 +134,8 @@ def main():
     parser.add_argument("--dev", type=int, default=24)
     parser.add_argument("--core", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--name", default="Synthetic", help="what the names of all lists begin with")
-    parser.add_argument("--output", default="exp", help="folder of the files that the program is to write")
+    parser.add_argument("--name", default="Synthetic", help="beginning of the names of all lists")
+    parser.add_argument("--output", default="exp", help="folder of the files that the program writes")
     options = parser.parse_args()
     for folder in ("feat", "scp", "mlf"):
         os.makedirs(os.path.join(options.folder, folder), exist_ok=True)

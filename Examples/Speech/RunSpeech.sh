@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the synthetic corpus and runs every config of this folder on it, in build/speech (or $WORK).
-# Arguments are passed on to the program: RunSpeech.sh numCPUThreads=4
+# The program gets the arguments: RunSpeech.sh numCPUThreads=4
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 cntk=${CNTK:-$here/../../build/bin/cntk}

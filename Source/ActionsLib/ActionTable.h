@@ -1,8 +1,9 @@
-// The rows of the table of actions, one function in each action's own file.
+// The rows of the table of actions; each function is in the file of its action.
 #pragma once
 
 #include "ActionsLib/Action.h"
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,24 @@ Action MakeTrainBidirectionEncoderDecoderAction();
 Action MakeTestEncoderDecoderAction();
 Action MakeGradientCheckAction();
 
-// The parameters of an action with modelPath in front, which is looked for outside of the command as well.
+// The parameters of an action, preceded by modelPath.
 std::vector<OptionInfo> WithModelPath(std::string doc, std::vector<OptionInfo> options, bool isRequired = true);
+
+// The parameters of two option records.
+template <class First, class Second>
+std::vector<OptionInfo> DescribeBoth()
+{
+    std::vector<OptionInfo> options = DescribeOptions<First>();
+    std::vector<OptionInfo> more = DescribeOptions<Second>();
+    options.insert(options.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    return options;
+}
+
+// The prepare function of an action with this job.
+template <class JobType>
+std::unique_ptr<Job> PrepareJob(const CommandContext& command)
+{
+    return std::make_unique<JobType>(command);
+}
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// The table of actions and the table of blocks: what help, documentation and suggestions know.
+// The tables of actions and of blocks, for help, documentation and suggestions.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/TextOutput.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
@@ -73,8 +73,8 @@ std::string WhyMissingAction(std::string_view name)
     };
     constexpr Absent c_absent[] = {
         {"beamSearch",
-         "which of a network's inputs takes its predictions, and where a sentence begins and ends, is not "
-         "known; testEncoderDecoder searches with an encoder and a decoder"},
+         "it is not known which input of a network takes its predictions, and where a sentence begins and "
+         "ends; testEncoderDecoder searches with an encoder and a decoder"},
         {"testunroll",
          "it evaluates a recurrent network step by step, as a debugging aid; action=test evaluates networks"},
         {"devtest", "it runs the tests of the original's developers; action=gradientCheck checks the gradients of a "
@@ -89,9 +89,9 @@ std::string WhyMissingAction(std::string_view name)
 std::span<const BlockRecord> Blocks()
 {
     static const std::vector<BlockRecord> blocks = {
-        {"root", "What may stand at the root of a config, outside of all blocks.", "", DescribeOptions<RootOptions>()},
-        {"SGD", "The learner: what is minimised, how fast, for how long. The block may also be called optimizer.",
-         "train", DescribeOptions<SgdOptions>()},
+        {"root", "Parameters at the root of a config, outside of all blocks.", "", DescribeOptions<RootOptions>()},
+        {"SGD", "The learner: criterion, learning rates, epochs. The block may also be called optimizer.", "train",
+         DescribeOptions<SgdOptions>()},
         {"AutoAdjust", "Automatic control of the learning rate and of the minibatch size.", "SGD",
          DescribeOptions<AutoAdjustOptions>()},
         {"ParallelTrain", "Training on several machines.", "SGD", DescribeOptions<ParallelTrainOptions>()},
@@ -99,9 +99,9 @@ std::span<const BlockRecord> Blocks()
          DescribeOptions<DataParallelOptions>()},
         {"ModelAveragingSGD", "How several workers average their models.", "ParallelTrain",
          DescribeOptions<ModelAveragingOptions>()},
-        {"BlockMomentumSGD", "How several workers train blocks of data and smooth what they have learned.",
+        {"BlockMomentumSGD", "How several workers train on blocks of data and average their models with momentum.",
          "ParallelTrain", DescribeOptions<BlockMomentumOptions>()},
-        // The write action does not list them: with a model it does not read them, and says so.
+        // The write action does not list the builders: with a model it does not read them.
         {"SimpleNetworkBuilder", "A standard network from a list of layer sizes.", "write",
          DescribeOptions<SimpleNetworkOptions>()},
         {"NDLNetworkBuilder", "A network from a network description (NDL).", "write",

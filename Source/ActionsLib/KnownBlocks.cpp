@@ -1,7 +1,7 @@
-// The registries' records in the form that the search for unused keys wants.
+// One table of the keys that may stand in each block, from the records of actions, blocks and plugins.
 #include "ActionsLib/KnownBlocks.h"
 
-#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 #include "ActionsLib/RootOptions.h"
@@ -12,6 +12,7 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace cntk
 {
@@ -19,80 +20,52 @@ namespace cntk
 namespace
 {
 
-OptionInfo InfoOf(const PluginOption& option)
+using Options = std::vector<OptionInfo>;
+
+void AddKeys(Options& options, std::initializer_list<const char*> names, bool hasNoEffect = false)
 {
-    OptionInfo info;
-    info.name = option.name;
-    info.defaultText = option.defaultText;
-    info.doc = option.doc;
-    info.aliases = option.aliases;
-    info.hasNoEffect = option.hasNoEffect;
-    return info;
+    for (const char* name : names)
+    {
+        OptionInfo info;
+        info.name = name;
+        info.hasNoEffect = hasNoEffect;
+        options.push_back(std::move(info));
+    }
 }
 
-// What may stand in a command of this action: its parameters and its blocks.
-std::vector<OptionInfo> OptionsOf(const Action& action)
+void AddBlock(Options& options, const std::string& name)
 {
-    std::vector<OptionInfo> options = action.options;
     OptionInfo info;
-    info.name = "action";
-    options.push_back(info);
-    info.name = "modelPath"; // of most actions; of training it may stand in SGD as well
-    options.push_back(info);
+    info.name = name;
     info.type = "block";
+    options.push_back(std::move(info));
+}
+
+void Append(Options& options, const Options& more)
+{
+    options.insert(options.end(), more.begin(), more.end());
+}
+
+// Old configs describe the original's binary cache in the reader, in its blocks, and in inner blocks with a
+// sectionType. The keys have no effect.
+void AddCacheKeys(Options& options)
+{
+    AddKeys(options, {"writerType", "wfile", "wsize", "wrecords", "windowSize", "wref", "sectionType", "elementSize"},
+            true);
+}
+
+// The parameters and blocks of a command with this action.
+Options OptionsOf(const Action& action)
+{
+    Options options = action.options;
+    AddKeys(options, {"action", "modelPath"}); // modelPath of a training may also stand in SGD
     for (const std::string& block : action.blocks)
-    {
-        info.name = block;
-        options.push_back(info);
-    }
+        AddBlock(options, block);
     return options;
 }
 
-// Old configs describe the original's binary cache in the reader and in its blocks, and in blocks inside of those,
-// which say what sectionType they are. Nothing of it is needed.
-constexpr const char* c_cacheKeys[] = {"writerType", "wfile", "wsize",       "wrecords",
-                                       "windowSize", "wref",  "sectionType", "elementSize"};
-
-void AddCacheKeys(KnownBlock& block)
-{
-    for (const char* key : c_cacheKeys)
-    {
-        block.options.push_back(InfoOf({"", key, "", ""}));
-        block.options.back().hasNoEffect = true;
-    }
-}
-
-// The blocks of a stream that are sections of a binary file.
-void AddSections(const ConfigParameters& stream, KnownBlock& streams, std::vector<KnownBlock>& blocks)
-{
-    for (const std::string& name : stream.BlockNames())
-    {
-        const ConfigParameters* const section = stream.FindBlockHere(name);
-        if (section == nullptr || !section->ExistsHere("sectionType"))
-            continue;
-        KnownBlock known{name, {stream.Name()}, {}};
-        for (const char* key : {"dim", "labelDim", "labelType", "labelMappingFile", "compute"})
-            known.options.push_back(InfoOf({"", key, "", ""}));
-        AddCacheKeys(known);
-        blocks.push_back(std::move(known));
-        OptionInfo info;
-        info.name = name;
-        info.type = "block";
-        streams.options.push_back(std::move(info));
-    }
-}
-
-std::string BlockNameOf(const ConfigParameters& holder, std::string_view name)
-{
-    for (const std::string& spelled : holder.BlockNames())
-        if (EqualsIgnoreCase(spelled, name))
-            return spelled;
-    return std::string(name);
-}
-
-// A reader or writer reads its keys when it is opened. Those that its block lacks are marked as read in the blocks
-// around it now.
-void MarkKeysAround(const ConfigParameters& block, const std::vector<OptionInfo>& options)
+// A reader or writer reads its keys when it is opened. Marks keys that stand around its block as read now.
+void MarkKeysAround(const ConfigParameters& block, const Options& options)
 {
     for (const OptionInfo& option : options)
     {
@@ -107,131 +80,148 @@ void MarkKeysAround(const ConfigParameters& block, const std::vector<OptionInfo>
         }
         catch (const Error&)
         {
-            // The reader will say what is wrong with the value.
+            // The reader will report the wrong value.
         }
     }
 }
 
-// The rows of one level of a reader or writer and of the blocks inside it: streams, which have names of the user's
-// choice
-// ("features", "writer:<node>"), and blocks that hold streams ("input:<stream>"). FindBlockHere looks into the inner
-// blocks now, so that their unread keys count as well; the reader itself looks when it is opened.
-void AddRows(const PluginDescription& description, const std::string& level, const std::string& streamPrefix,
-             const ConfigParameters& block, std::vector<KnownBlock>& blocks)
+class KnownBlockTable
 {
-    KnownBlock own{block.Name(), {}, {}};
-    KnownBlock streams{"*", {block.Name()}, {}};
-    std::vector<std::string> holders;
-    for (const PluginOption& option : description.options)
-    {
-        const size_t colon = option.block.find(':');
-        if (option.block == level)
-            own.options.push_back(InfoOf(option));
-        else if (option.block.starts_with(streamPrefix) && option.block != "writer" &&
-                 (!streamPrefix.empty() || colon == std::string::npos))
-            streams.options.push_back(InfoOf(option));
-        else if (streamPrefix.empty() && colon != std::string::npos && !option.block.starts_with("writer:"))
-            holders.push_back(option.block.substr(0, colon));
-    }
-    MarkKeysAround(block, own.options);
-    for (const std::string& inner : block.BlockNames())
-    {
-        OptionInfo info;
-        info.name = inner;
-        info.type = "block";
-        own.options.push_back(info);
-        const ConfigParameters* const found = block.FindBlockHere(inner);
-        const auto holder = std::find_if(holders.begin(), holders.end(),
-                                         [&](const std::string& known) { return EqualsIgnoreCase(known, inner); });
-        if (holder != holders.end())
-        {
-            AddRows(description, *holder, *holder + ":", *found, blocks);
-            // Two levels higher, too; the last rows are those of its streams.
-            own.options.insert(own.options.end(), blocks.back().options.begin(), blocks.back().options.end());
-        }
-        else if (found != nullptr)
-        {
-            MarkKeysAround(*found, streams.options);
-            AddSections(*found, streams, blocks);
-        }
-    }
-    AddCacheKeys(own);
-    AddCacheKeys(streams);
-    // A stream's keys may stand one level higher, for all streams at once.
-    for (const OptionInfo& option : streams.options)
-        own.options.push_back(option);
-    blocks.push_back(std::move(own));
-    blocks.push_back(std::move(streams));
-}
+public:
+    std::vector<KnownBlock> blocks;
 
-// The reader block (which any action may call reader, cvReader, ...) and all stream blocks inside it.
-void AddReader(const ConfigParameters& command, const std::string& name, std::vector<KnownBlock>& blocks)
-{
-    const ConfigParameters* reader = command.FindBlock(name);
-    if (reader == nullptr)
-        return;
-    if (const auto parts = reader->ExistsHere("readers") ? reader->FindHere("readers") : std::nullopt)
+    void AddCommand(const ConfigParameters& holder, const std::string& name, const Action& action)
     {
-        KnownBlock composite{name, {}, {}};
-        composite.options.push_back(InfoOf({"", "readers", "", ""}));
-        composite.options.push_back(InfoOf({"", "readerType", "", ""}));
-        const size_t first = blocks.size();
-        const ConfigArray names = parts->AsArray();
-        for (const ConfigValue& part : names)
-        {
-            OptionInfo block = InfoOf({"", part.Text(), "", ""});
-            block.type = "block";
-            composite.options.push_back(block);
-            if (reader->ExistsHere(part.Text()))
-                AddReader(*reader, part.Text(), blocks);
-        }
-        // What the parts have in common may stand here.
-        for (size_t i = first; i < blocks.size(); ++i)
-            if (std::any_of(names.begin(), names.end(),
-                            [&](const ConfigValue& part) { return EqualsIgnoreCase(part.Text(), blocks[i].name); }))
-                composite.options.insert(composite.options.end(), blocks[i].options.begin(), blocks[i].options.end());
-        blocks.push_back(std::move(composite));
-        return;
+        Options options = OptionsOf(action);
+        AddKeys(options, {"deviceId", "traceLevel"}); // in old configs also in commands without a use for them
+        std::string spelled = name;
+        for (const std::string& other : holder.BlockNames())
+            if (EqualsIgnoreCase(other, name))
+                spelled = other;
+        // The parent tells the command from a stream of the same name.
+        blocks.push_back({spelled, {holder.Parent() ? holder.Name() : ""}, std::move(options)});
+        const ConfigParameters* const own = holder.FindBlock(name);
+        if (own == nullptr)
+            return;
+        for (const std::string& inner : action.blocks)
+            if (IsReaderBlock(inner) || inner == "writer")
+                AddReader(*own, inner);
+            else if (inner.ends_with("coderNetworkBuilder")) // of an encoder or a decoder, by either builder
+            {
+                blocks.push_back({inner, {}, DescribeOptions<SimpleNetworkOptions>()});
+                Append(blocks.back().options, DescribeOptions<NdlNetworkOptions>());
+            }
     }
-    const bool isWriter = name == "writer";
-    if (const auto description = isWriter ? DescriptionOfWriter(*reader) : DescriptionOfReader(*reader))
+
+private:
+    // The block of a reader (reader, cvReader, ...) or writer and all stream blocks inside it.
+    void AddReader(const ConfigParameters& command, const std::string& name)
     {
-        AddRows(*description, isWriter ? "writer" : "", isWriter ? "writer:" : "", *reader, blocks);
+        const ConfigParameters* const reader = command.FindBlock(name);
+        if (reader == nullptr)
+            return;
+        if (reader->ExistsHere("readers"))
+            return AddComposite(*reader, name);
+        const bool isWriter = name == "writer";
+        const auto description = isWriter ? DescriptionOfWriter(*reader) : DescriptionOfReader(*reader);
+        if (!description)
+            return;
+        AddLevel(*description, isWriter ? "writer" : "", isWriter ? "writer:" : "", *reader);
         // Blocks that are complete readers of the same type (LUSequenceReader).
         if (const auto parts = reader->ExistsHere("ioNodeNames") ? reader->FindHere("ioNodeNames") : std::nullopt)
             for (const ConfigValue& part : parts->AsArray())
-                if (const ConfigParameters* inner = reader->FindBlock(part.Text()); inner != nullptr)
-                    AddRows(*description, "", "", *inner, blocks);
-        blocks.push_back({reader->Name(), {}, {InfoOf({"", isWriter ? "writerType" : "readerType", "", ""})}});
+                if (const ConfigParameters* const inner = reader->FindBlock(part.Text()))
+                    AddLevel(*description, "", "", *inner);
+        blocks.push_back({reader->Name(), {}, {}});
+        AddKeys(blocks.back().options, {isWriter ? "writerType" : "readerType"});
         if (isWriter)
-            blocks.back().options.push_back(InfoOf({"", "unittest", "", ""}));
+            AddKeys(blocks.back().options, {"unittest"});
     }
-}
 
-void AddCommand(const ConfigParameters& holder, const std::string& name, const Action& action,
-                std::vector<KnownBlock>& blocks)
-{
-    // Only there: a stream may have a command's name, which counts in any case.
-    blocks.push_back({BlockNameOf(holder, name), {holder.Parent() ? holder.Name() : ""}, OptionsOf(action)});
-    // Old configs say these in every command, also of actions that have no use for them.
-    for (const char* key : {"deviceId", "traceLevel"})
-        blocks.back().options.push_back(InfoOf({"", key, "", ""}));
-    const ConfigParameters* own = holder.FindBlock(name);
-    if (own == nullptr)
-        return;
-    for (const std::string& inner : action.blocks)
-        if (IsReaderBlock(inner) || inner == "writer")
-            AddReader(*own, inner, blocks);
-        else if (inner.ends_with("coderNetworkBuilder")) // of an encoder or a decoder, by either builder
+    // Keys of the parts may also stand in the composite reader, for all parts.
+    void AddComposite(const ConfigParameters& reader, const std::string& name)
+    {
+        KnownBlock composite{name, {}, {}};
+        AddKeys(composite.options, {"readers", "readerType"});
+        const size_t first = blocks.size();
+        for (const ConfigParameters* const part : PartsOfReader(reader))
         {
-            KnownBlock builder{inner, {}, DescribeOptions<SimpleNetworkOptions>()};
-            for (OptionInfo& option : DescribeOptions<NdlNetworkOptions>())
-                builder.options.push_back(std::move(option));
-            blocks.push_back(std::move(builder));
+            AddBlock(composite.options, part->Name());
+            AddReader(reader, part->Name());
+            for (size_t i = first; i < blocks.size(); ++i)
+                if (EqualsIgnoreCase(part->Name(), blocks[i].name))
+                    Append(composite.options, blocks[i].options);
         }
-}
+        blocks.push_back(std::move(composite));
+    }
 
-// What the block does where it is a command of its own.
+    // Adds one level of a reader or writer and the blocks inside it: streams with names of the user's choice
+    // ("features", "writer:<node>"), and blocks that hold streams ("input:<stream>"). FindBlockHere marks the inner
+    // blocks as used, so that their unused keys are reported; the reader itself uses them only when it is opened.
+    void AddLevel(const PluginDescription& description, const std::string& level, const std::string& streamPrefix,
+                  const ConfigParameters& block)
+    {
+        KnownBlock own{block.Name(), {}, {}};
+        KnownBlock streams{"*", {block.Name()}, {}};
+        std::vector<std::string> holders;
+        for (const PluginOption& option : description.options)
+        {
+            OptionInfo info;
+            info.name = option.name;
+            info.defaultText = option.defaultText;
+            info.doc = option.doc;
+            info.aliases = option.aliases;
+            info.hasNoEffect = option.hasNoEffect;
+            const size_t colon = option.block.find(':');
+            if (option.block == level)
+                own.options.push_back(std::move(info));
+            else if (option.block.starts_with(streamPrefix) && option.block != "writer" &&
+                     (!streamPrefix.empty() || colon == std::string::npos))
+                streams.options.push_back(std::move(info));
+            else if (streamPrefix.empty() && colon != std::string::npos && !option.block.starts_with("writer:"))
+                holders.push_back(option.block.substr(0, colon));
+        }
+        MarkKeysAround(block, own.options);
+        for (const std::string& inner : block.BlockNames())
+        {
+            AddBlock(own.options, inner);
+            const ConfigParameters* const found = block.FindBlockHere(inner);
+            const auto holder = std::find_if(holders.begin(), holders.end(),
+                                             [&](const std::string& known) { return EqualsIgnoreCase(known, inner); });
+            if (holder != holders.end())
+            {
+                AddLevel(description, *holder, *holder + ":", *found);
+                Append(own.options, blocks.back().options); // keys of its streams may stand two levels higher
+            }
+            else if (found != nullptr)
+            {
+                MarkKeysAround(*found, streams.options);
+                AddSections(*found, streams);
+            }
+        }
+        AddCacheKeys(own.options);
+        AddCacheKeys(streams.options);
+        Append(own.options, streams.options); // keys of streams may stand one level higher, for all streams
+        blocks.push_back(std::move(own));
+        blocks.push_back(std::move(streams));
+    }
+
+    // The blocks of a stream that are sections of a binary file.
+    void AddSections(const ConfigParameters& stream, KnownBlock& streams)
+    {
+        for (const std::string& name : stream.BlockNames())
+            if (const ConfigParameters* const section = stream.FindBlockHere(name);
+                section != nullptr && section->ExistsHere("sectionType"))
+            {
+                blocks.push_back({name, {stream.Name()}, {}});
+                AddKeys(blocks.back().options, {"dim", "labelDim", "labelType", "labelMappingFile", "compute"});
+                AddCacheKeys(blocks.back().options);
+                AddBlock(streams.options, name);
+            }
+    }
+};
+
+// The actions of a block that is a command of its own.
 std::vector<const Action*> ActionsIn(const ConfigParameters& block)
 {
     std::vector<const Action*> actions;
@@ -240,15 +230,14 @@ std::vector<const Action*> ActionsIn(const ConfigParameters& block)
             if (const Action* const action = FindAction(word.Text()))
                 actions.push_back(action);
     if (actions.empty())
-        for (const char* name : {"train", "test"})
-            actions.push_back(FindAction(name));
+        actions = {FindAction("train"), FindAction("test")};
     return actions;
 }
 
-// Commands that are not run this time do not read their scripts, and not the variables in them.
-std::vector<OptionInfo> VariablesOfScripts(const ConfigParameters& root)
+// The variables of all scripts that the config names. Commands that do not run now do not read their scripts.
+Options VariablesOfScripts(const ConfigParameters& root)
 {
-    std::vector<OptionInfo> variables;
+    Options variables;
     for (const NamedFile& file : FilesNamedIn(root))
     {
         const std::string key = file.key.substr(file.key.rfind(':') + 1);
@@ -259,11 +248,11 @@ std::vector<OptionInfo> VariablesOfScripts(const ConfigParameters& root)
         {
             const std::string text = ReadTextFile(file.path);
             for (auto variable = NextVariable(text, 0); variable; variable = NextVariable(text, variable->end))
-                variables.push_back(InfoOf({"", std::string(variable->name), "", ""}));
+                AddKeys(variables, {std::string(variable->name).c_str()});
         }
         catch (const Error&)
         {
-            // Who needs the script will say why it cannot be read.
+            // The command that needs the script will report why it cannot be read.
         }
     }
     return variables;
@@ -274,28 +263,29 @@ std::vector<OptionInfo> VariablesOfScripts(const ConfigParameters& root)
 std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
                                       const std::vector<std::pair<std::string, const Action*>>& commands)
 {
-    std::vector<KnownBlock> blocks;
-    blocks.push_back({"", {}, DescribeOptions<RootOptions>()});
-    blocks.push_back({"", {}, VariablesOfScripts(root)});
+    KnownBlockTable table;
+    table.blocks.push_back({"", {}, DescribeOptions<RootOptions>()});
+    table.blocks.push_back({"", {}, VariablesOfScripts(root)});
     for (const BlockRecord& block : Blocks())
         if (!block.parent.empty())
-            blocks.push_back({block.name, {}, block.options});
-    // Root values may be defaults for commands that do not run this time.
+            table.blocks.push_back({block.name, {}, block.options});
+    // Root values may be defaults for commands that do not run now.
     for (const Action& action : Actions())
-        blocks.push_back({"of a " + action.name + " command", {}, OptionsOf(action)});
+        table.blocks.push_back({"of a " + action.name + " command", {}, OptionsOf(action)});
     for (const auto& [name, action] : commands)
     {
-        AddCommand(root, name, *action, blocks);
-        // createLabelMap reads the reader of another block.
-        const ConfigParameters* own = root.FindBlock(name);
+        table.AddCommand(root, name, *action);
+        // createLabelMap reads the reader of another block, which may stand in the command itself.
+        const ConfigParameters* const own = root.FindBlock(name);
         const auto section = own != nullptr ? own->FindHere("section") : std::nullopt;
         const ConfigParameters* const read = section ? own->FindBlock(section->Text()) : nullptr;
-        if (read != nullptr) // it may stand in the command itself
-            for (const Action* const candidate : ActionsIn(*read))
-                AddCommand(own->FindBlockHere(section->Text()) != nullptr ? *own : root, section->Text(), *candidate,
-                           blocks);
+        if (read == nullptr)
+            continue;
+        const ConfigParameters& holder = own->FindBlockHere(section->Text()) != nullptr ? *own : root;
+        for (const Action* const candidate : ActionsIn(*read))
+            table.AddCommand(holder, section->Text(), *candidate);
     }
-    return blocks;
+    return std::move(table.blocks);
 }
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// Which keys may stand in which block of this config, for warnings about keys that nothing reads.
+// The keys that may stand in each block of a config, for warnings about unused keys.
 #pragma once
 
 #include "ActionsLib/Action.h"
@@ -11,7 +11,7 @@
 namespace cntk
 {
 
-// commands: the names of the commands to be run with their actions. Asks the plugins that the reader blocks name.
+// commands: names and actions of the commands to run. Asks the plugins of the reader blocks for their keys.
 std::vector<KnownBlock> KnownBlocksOf(const ConfigParameters& root,
                                       const std::vector<std::pair<std::string, const Action*>>& commands);
 

@@ -1,4 +1,4 @@
-// Most of these may also stand in a command's block, where look-up finds them first.
+// Most of these may also stand in a command's block, which look-up searches first.
 #include "ActionsLib/RootOptions.h"
 
 namespace cntk
@@ -12,40 +12,40 @@ OptionTable<RootOptions> RootOptions::Options()
         Choice("precision", &S::precision, {{"float", DataType::Float32}, {"double", DataType::Float64}},
                "element type of the whole run", {"type"}),
         Opt("deviceId", &S::deviceId,
-            "auto for the least busy GPU that can be used, else the CPU; cpu or -1 for the CPU, 0, 1, ... for a GPU"),
+            "auto: the least busy usable GPU, else the CPU; cpu or -1: the CPU; 0, 1, ...: a GPU"),
         Opt("gpuSelfCheck", &S::gpuSelfCheck,
-            "true: before a GPU is used, it must compute on small examples what the CPU computes"),
+            "true: before a GPU is used, its results on small examples are compared with the CPU's"),
         Choice("gpuMatrixMath", &S::gpuMatrixMath,
                {{"float", GpuMatrixMath::Float}, {"tf32", GpuMatrixMath::Tf32}, {"bfloat16", GpuMatrixMath::Bfloat16}},
                "products of float matrices on a GPU; tf32 and bfloat16 round the factors"),
         Opt("gpuGraphs", &S::gpuGraphs,
-            "true: a GPU records the work of minibatches that repeat as CUDA graphs, which changes no number"),
+            "true: repeated minibatches run as CUDA graphs on a GPU, with the same results"),
         Opt("numCPUThreads", &S::numCPUThreads,
-            "threads; 0: as many as the process may use; below 0: so many less than that"),
+            "number of threads; 0: as many as the process may use; below 0: as many fewer"),
         Choice("matrixEngine", &S::matrixEngine,
                {{"auto", MatrixEngine::Auto},
                 {"own", MatrixEngine::Own},
                 {"oneDNN", MatrixEngine::OneDnn},
                 {"OpenBLAS", MatrixEngine::OpenBlas}},
-               "what computes products of dense matrices on the CPU; auto: our own kernels, and for large products the "
+               "engine for products of dense matrices on the CPU; auto: our own kernels, and for large products the "
                "library that is faster on this processor, if it is installed"),
-        Opt("traceLevel", &S::traceLevel, "how much is printed: 0 little, 1 progress, 2 details"),
+        Opt("traceLevel", &S::traceLevel, "amount of output: 0 little, 1 progress, 2 details"),
         Opt("stderr", &S::stderrPrefix,
-            "the log goes to <stderr>_<command>_..._<command>.log instead of standard error; where that name would be "
-            "longer than 255 bytes, to <stderr>_<command>_..._and<number>more.log; a run appends to the log of an "
-            "earlier run, after a line with the time"),
+            "the log goes to <stderr>_<command>_..._<command>.log instead of standard error; if that name is longer "
+            "than "
+            "255 bytes, to <stderr>_<command>_..._and<number>more.log; a run appends to the log of an earlier run, "
+            "after a line with the time"),
         Opt("doneFile", &S::doneFile,
-            "file written when all commands have succeeded; that of an earlier run is removed when this one begins"),
+            "file written when all commands have succeeded; the file of an earlier run is removed first"),
         Opt("timestamping", &S::timestamping, "date and time before the log's lines"),
-        Opt("strictConfig", &S::strictConfig, "true: keys that nothing reads are an error, not a warning"),
-        Opt("makeMode", &S::makeMode, "true: train commands continue from existing models"),
+        Opt("strictConfig", &S::strictConfig, "true: unused keys are an error, not a warning"),
+        Opt("makeMode", &S::makeMode, "true: train commands resume from existing models"),
         Opt("trainingSeed", &S::trainingSeed,
-            "one seed for all that is drawn at random: start values, dropout, gradient noise, the order of the data "
-            "and what readers draw, each with a stream of its own; 0: the original's streams"),
+            "one seed for all random streams: start values, dropout, gradient noise, the order of the data, "
+            "random choices of readers; 0: the original's streams"),
         Opt("progressTracing", &S::progressTracing,
             "after each epoch, lines PROGRESS: and EVALERR: in percent on standard output"),
-        Opt("lockGPU", &S::lockGPU,
-            "deviceId=auto takes no GPU that another run has taken so, and takes its own for itself alone"),
+        Opt("lockGPU", &S::lockGPU, "true: deviceId=auto locks its GPU and takes no GPU that another run has locked"),
         Opt("excludedDevices", &S::excludedDevices, "numbers of GPUs that deviceId=auto does not take"),
         Opt("parallelTrain", &S::parallelTrain,
             "train with the other processes that mpiexec has started (ParallelTrain says how)"),

@@ -1,4 +1,4 @@
-// What may stand at the root of a config besides the commands' blocks (book 3.8).
+// Parameters at the root of a config (book 3.8).
 #pragma once
 
 #include "Common/Config/Options.h"
@@ -34,7 +34,7 @@ struct RootOptions
     bool parallelTrain = false;
     bool shareNodeValueMatrices = false;
     std::string currentDirectory;
-    // accepted, without effect: the original did not read them either, or for GPU memory only
+    // accepted without effect
     std::string traceGPUMemoryAllocations;
     std::string hyperCompressMemory;
     std::string perfTraceLevel;

@@ -1,13 +1,12 @@
 #include "CNTK/Jobs.h"
 
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/ErrorPlaces.h"
-#include "ActionsLib/Commands/LookAhead.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/ErrorPlaces.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "ActionsLib/KnownBlocks.h"
 #include "Common/Config/UnusedKeys.h"
 #include "Common/Error.h"
 #include "Common/File.h"
-#include "Common/FileClashes.h"
 #include "Common/Interruption.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
@@ -32,22 +31,13 @@ std::vector<std::string> TextsOf(const ConfigParameters& block, std::string_view
     return texts;
 }
 
-// Names of the blocks at the root that may be commands, for suggestions.
-std::vector<std::string> CommandCandidates(const ConfigParameters& root)
-{
-    std::vector<std::string> names;
-    for (const std::string& name : root.BlockNames())
-        names.push_back(name);
-    return names;
-}
-
 std::string BlocksHint(const ConfigParameters& root)
 {
-    const std::vector<std::string> names = CommandCandidates(root);
+    const std::vector<std::string> names = root.BlockNames();
     return names.empty() ? std::string() : "; blocks in the config: " + Join(names, ", ");
 }
 
-// "Train Test", where both are blocks.
+// Fails for "Train Test" if both are blocks.
 void FailIfSeparatedByBlanks(const ConfigParameters& root, const std::string& name, const SourcePos& where)
 {
     std::string mended;
@@ -70,53 +60,76 @@ std::string NameOf(const LoadedConfig& config)
     return config.files.empty() ? "the command line" : "the config " + Join(config.files, "+");
 }
 
-std::vector<PlannedJob> PrepareAll(const LoadedConfig& config, const std::vector<std::string>& commands,
-                                   ProgramContext& program)
+const ConfigParameters& RequireCommand(const LoadedConfig& config, const std::string& name)
 {
     const ConfigParameters& root = *config.root;
     const SourcePos where = root.WhereOf("command");
+    if (const ConfigParameters* const block = root.FindBlock(name))
+        return *block;
+    if (!root.Exists("command"))
+        Fail(ErrorKind::Config, NameOf(config),
+             " has no command=<block>[:<block>...] that says what to run, and no block 'train', which would be run "
+             "without it",
+             BlocksHint(root));
+    if (root.ExistsHere(name))
+        root.RequireBlock(name); // fails: the value is no block
+    FailIfSeparatedByBlanks(root, name, where);
+    FailAt(where, ErrorKind::Config, "command '", name, "' is listed but not defined", "; it needs a block ", name,
+           "=[action=...]", DidYouMean(name, root.BlockNames()));
+}
+
+const Action& RequireAction(const ConfigParameters& block, const std::string& command, const std::string& word)
+{
+    if (const Action* const action = FindAction(word))
+        return *action;
+    if (const std::string why = WhyMissingAction(word); !why.empty())
+        FailAt(block.WhereOf("action"), ErrorKind::Config, "action '", word, "' of command '", command,
+               "' is not supported: ", why);
+    std::vector<std::string> names;
+    for (const Action& candidate : Actions())
+        names.push_back(candidate.name);
+    FailAt(block.WhereOf("action"), ErrorKind::Config, "unknown action '", word, "' in command '", command,
+           "'; actions: ", Join(names, ", "), DidYouMean(word, names));
+}
+
+void DeclareOutputs(const PlannedJob& planned, const CommandContext& command)
+{
+    command.program.outputs.Add(planned.command, planned.job->Outputs());
+    DeclareOutputsOfBlocks(command, *planned.action);
+}
+
+// Prepares the jobs in order. Each job is validated against the outputs that the jobs before it declare; the first job
+// runs at once and reports its own errors.
+std::vector<PlannedJob> PrepareAll(const LoadedConfig& config, const std::vector<std::string>& commands,
+                                   ProgramContext& program)
+{
     std::vector<PlannedJob> jobs;
     if (commands.empty())
-        FailAt(where, ErrorKind::Config, "command= lists nothing to run", BlocksHint(root));
+        FailAt(config.root->WhereOf("command"), ErrorKind::Config, "command= lists nothing to run",
+               BlocksHint(*config.root));
     for (const std::string& name : commands)
     {
-        const ConfigParameters* block = root.FindBlock(name);
-        if (block == nullptr && !root.Exists("command"))
-            Fail(ErrorKind::Config, NameOf(config),
-                 " has no command=<block>[:<block>...] that says what to run, and no block 'train', which would be run "
-                 "without it",
-                 BlocksHint(root));
-        if (block == nullptr && root.ExistsHere(name))
-            root.RequireBlock(name);
-        if (block == nullptr)
-            FailIfSeparatedByBlanks(root, name, where);
-        if (block == nullptr)
-            FailAt(where, ErrorKind::Config, "command '", name, "' is listed but not defined", "; it needs a block ",
-                   name, "=[action=...]", DidYouMean(name, CommandCandidates(root)));
-        const std::vector<std::string> actions = TextsOf(*block, "action", "train");
+        const ConfigParameters& block = RequireCommand(config, name);
+        const CommandContext command{program, name, block};
+        const std::vector<std::string> actions = TextsOf(block, "action", "train");
         if (actions.empty() || actions[0].empty())
-            FailAt(block->Require("action").Where(), ErrorKind::Config, "action= of command '", name,
+            FailAt(block.Require("action").Where(), ErrorKind::Config, "action= of command '", name,
                    "' names no action");
         for (const std::string& word : actions)
         {
-            const Action* action = FindAction(word);
-            if (action == nullptr)
+            const Action& action = RequireAction(block, name, word);
+            const auto prepare = [&]
             {
-                std::vector<std::string> names;
-                for (const Action& candidate : Actions())
-                    names.push_back(candidate.name);
-                if (const std::string why = WhyMissingAction(word); !why.empty())
-                    FailAt(block->WhereOf("action"), ErrorKind::Config, "action '", word, "' of command '", name,
-                           "' is not there: ", why);
-                FailAt(block->WhereOf("action"), ErrorKind::Config, "unknown action '", word, "' in command '", name,
-                       "'; actions: ", Join(names, ", "), DidYouMean(word, names));
-            }
-            const auto note = [&] { return "while preparing command '" + name + "' (action '" + action->name + "')"; };
-            const auto prepare = [&] { return action->prepare({program, name, *block}); };
-            jobs.push_back({action, word, name, WithNote(prepare, note)});
-            if (jobs.back().job->Epochs() == 0)
-                for (const std::string& file : jobs.back().job->Produces())
-                    program.made.push_back(CanonicalPath(file));
+                jobs.push_back({&action, word, name, action.prepare(command)});
+                if (jobs.size() == 1)
+                    return;
+                const Job& job = *jobs.back().job;
+                if (job.OpensData())
+                    RequireData(command, action);
+                AtPlacesOfNodes(program.ndl, [&] { job.Validate(); });
+            };
+            WithNote(prepare, [&] { return "while preparing command '" + name + "' (action '" + action.name + "')"; });
+            DeclareOutputs(jobs.back(), command);
         }
     }
     return jobs;
@@ -134,7 +147,7 @@ std::vector<std::pair<std::string, const Action*>> ActionsNamedBy(const ConfigPa
     return actions;
 }
 
-// A misspelt name, or a list that a wrong separator broke up, is often why a block cannot be read.
+// Adds notes about misspelt names and lists with wrong separators, which are often why a block cannot be read.
 void AddLikelySlips(const ConfigParameters& root, const std::vector<std::string>& commands, Error& error)
 {
     try
@@ -145,16 +158,16 @@ void AddLikelySlips(const ConfigParameters& root, const std::vector<std::string>
     }
     catch (const Error&)
     {
-        // Looking further met the same or another mistake: the first one is told.
+        // The search met the same or another mistake; the first error is reported.
     }
 }
 
-// command= without the commands that are done.
+// "command=Test:Write", the commands from the given job on.
 std::string CommandsFrom(const std::vector<PlannedJob>& jobs, size_t first)
 {
     std::string commands = "command=" + jobs[first].command;
     for (size_t i = first + 1; i < jobs.size(); ++i)
-        if (jobs[i].command != jobs[i - 1].command) // not another action of the same
+        if (jobs[i].command != jobs[i - 1].command)
             commands += ":" + jobs[i].command;
     return commands;
 }
@@ -194,17 +207,19 @@ std::vector<std::pair<std::string, const Action*>> ActionsOf(const std::vector<P
     return actions;
 }
 
-void CheckJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& log)
+void CheckJobs(const std::vector<PlannedJob>& jobs, const ConfigParameters& root, ProgramContext& program)
 {
+    program.outputs = {};
     for (const PlannedJob& planned : jobs)
     {
         const auto note = [&]
         { return "while checking command '" + planned.command + "' (action '" + planned.action->name + "')"; };
-        log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(), planned.action->name.c_str());
-        program.planned.BeginCommand(planned.command);
+        program.log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(),
+                          planned.action->name.c_str());
         WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note);
+        DeclareOutputs(planned, {program, planned.command, root.RequireBlock(planned.command)});
     }
-    log.Print("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
+    program.log.Print("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
 }
 
 size_t PrintTrainInfo(const std::vector<PlannedJob>& jobs, Log& log)
@@ -214,35 +229,13 @@ size_t PrintTrainInfo(const std::vector<PlannedJob>& jobs, Log& log)
         if (planned.job->Epochs() > 0)
         {
             epochs += planned.job->Epochs();
-            for (const std::string& model : planned.job->Produces())
+            for (const std::string& model : planned.job->Outputs())
                 log.Print("CNTKModelPath: %s\n", model.c_str());
             log.Print("CNTKCommandTrainInfo: %s : %d\n", planned.command.c_str(), int(planned.job->Epochs()));
         }
     if (epochs > 0)
         log.Print("CNTKCommandTrainInfo: CNTKNoMoreCommands_Total : %d\n", int(epochs));
     return epochs;
-}
-
-void LookAhead(const std::vector<PlannedJob>& jobs, const ConfigParameters& root, ProgramContext& program)
-{
-    FilesToCome files;
-    for (const PlannedJob& planned : jobs)
-    {
-        const CommandContext command{program, planned.command, root.RequireBlock(planned.command)};
-        const auto look = [&]
-        {
-            if (!planned.job->MayBeOver(files))
-                RequireDataToCome(command, *planned.action, files);
-            AtPlacesOfNodes(program.ndl, [&] { planned.job->LookAhead(files); });
-        };
-        if (&planned != jobs.data())
-            WithNote(look,
-                     [&] {
-                         return Concat("while looking ahead to command '", planned.command, "' (action '",
-                                       planned.action->name, "')");
-                     });
-        files.Add(planned.job->Produces());
-    }
 }
 
 void RunJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& log)
@@ -252,10 +245,10 @@ void RunJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& 
     {
         const PlannedJob& planned = jobs[i];
         if (workers != nullptr)
-            workers->Wait(); // the files of the command before are there then
+            workers->Wait(); // until the files of the previous command are written
         if (workers != nullptr ? workers->Any(StopRequested()) : StopRequested())
-            throw Interrupted(Concat("stopped as asked in front of command '", planned.command,
-                                     "'; to go on, run it again with ", CommandsFrom(jobs, i)));
+            throw Interrupted(Concat("stopped as asked before command '", planned.command,
+                                     "'; to resume, run it again with ", CommandsFrom(jobs, i)));
         const std::string banner = "# Action \"" + planned.word + "\"";
         log.Print("\n%s\n#%*s#\n%-77s#\n#%*s#\n%s\n\n", std::string(78, '#').c_str(), 76, "", banner.c_str(), 76, "",
                   std::string(78, '#').c_str());

@@ -1,4 +1,4 @@
-// The header has the original's lines, since scripts look for some of them.
+// The header has the lines of the original, because scripts read some of them.
 #include "CNTK/LogHeader.h"
 
 #include "Common/AllowedCores.h"
@@ -31,7 +31,7 @@ constexpr const char* c_compiler = "clang " __clang_version__;
 constexpr const char* c_compiler = "g++ " __VERSION__;
 #endif
 
-// The engine of matrixEngine=auto, then the libraries that are installed.
+// Names the engine of matrixEngine=auto, then the installed libraries.
 std::string EnginesText()
 {
     std::string text = DescribeEngine(MatrixEngine::Auto);
@@ -70,7 +70,7 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
     for (const std::string& argument : arguments)
         log.Print("  %s", argument.c_str());
     log.Print("\n\n");
-    // The text of a config is no line of the log, and gets no time stamps.
+    // The lines of the config get no time stamps.
     const auto dump = [&](const char* title, const char* end, const std::string& text)
     {
         log.Write(std::string(">>>>>>>>>>>>>>>>>>>> ") + title + " >>>>>>>>>>>>>>>>>>>>\n");

@@ -1,4 +1,4 @@
-// What the program says of itself and of its config: the log's header, --version.
+// The log's header and the text of --version.
 #pragma once
 
 #include "ActionsLib/Action.h"
@@ -14,11 +14,10 @@ namespace cntk
 void PrintHeader(Log& log, const std::string& program, const std::vector<std::string>& arguments,
                  const ConfigParameters& root, const std::vector<std::string>& commands, const ProgramContext& context);
 
-// Version, compiler, what computes matrix products, instruction sets, CUDA, MPI, readers found.
+// Version, compiler, engines of matrix products, instruction sets, CUDA, MPI, readers found.
 std::string VersionText();
 
-// numCPUThreads: n > 0 that many, at most the hardware's; n < 0 as many as allowed + n, at least 1; 0 as many as
-// allowed.
+// numCPUThreads=n: for n > 0, n threads, at most the hardware's; else all allowed threads minus |n|, at least 1.
 int ThreadsFrom(int numCpuThreads);
 
 extern const char* const c_timeFormat; // of strftime: "2026/11/20 23:59:04"

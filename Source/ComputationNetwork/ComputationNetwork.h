@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNode.h"
-#include "ComputationNetwork/Evaluation/DerivedLayouts.h"
+#include "ComputationNetwork/DerivedLayouts.h"
 #include "ComputationNetwork/NodeRegistry.h"
 
 #include <array>

@@ -17,7 +17,7 @@
 namespace cntk
 {
 
-class GradientUpdates; // ComputationNetwork/Evaluation/GradientUpdates.h
+class GradientUpdates; // ComputationNetwork/GradientUpdates.h
 struct Product;        // Math/Products.h
 
 class ComputationNetwork;

@@ -28,6 +28,14 @@ struct Arity
     size_t max = 0;
 };
 
+// Labels that a criterion reads from input 0.
+enum class LabelForm
+{
+    Values,           // one value per class
+    WordsWithClasses, // word, its class, first word of the class, first word of the next class
+    WordsWithNoise    // words with the logarithms of their noise probabilities
+};
+
 // Behaviour of a node, which drives planning. Tests verify each claim (poisoned buffers).
 struct NodeTraits
 {
@@ -38,6 +46,7 @@ struct NodeTraits
     bool needsWholeMinibatch = false;   // cannot run frame by frame (criteria, statistics, TimeReverse)
     bool isCriterion = false;           // 1x1 value, a sum over samples
     bool isMaximised = false;           // of a criterion: training raises its value
+    LabelForm labelForm = LabelForm::Values;
     bool makesLayout = false;           // its layout follows from the values of its input (Where)
     bool isDelay = false;               // PastValue, FutureValue
     int delayDirection = +1;            // of a delay: +1 reads earlier steps (PastValue), -1 later ones (FutureValue)

@@ -2,8 +2,8 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "ComputationNetwork/Loops/RecurrentLoops.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Plan/RecurrentLoops.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -237,8 +237,6 @@ void ComputationNetwork::Validation::FindLoops(const std::vector<ComputationNode
         }
         catch (Error& error) // the loop has no delay
         {
-            if (m_invalid == nullptr)
-                throw;
             Tell(error, *component.front(), component);
         }
     }

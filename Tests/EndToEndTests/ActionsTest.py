@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each action through the real program: what it writes, what it says, what it leaves alone."""
+"""Runs each action with the real program and checks its files, its log, and that it changes nothing else."""
 import re
 import shutil
 import struct
@@ -58,7 +58,7 @@ class ActionsTest(TwoClassesTest):
                       "\tScaledLogLikelihood = Minus()\n", run.stderr)
         self.assertNotIn("Loop[", run.stderr)
         run = self.run_command("Train", "traceLevel=1", "modelPath=rnn", "Train=[SimpleNetworkBuilder=[rnnType=LSTM]]")
-        # All of the block but the products with the input and the sums with a bias alone.
+        # The whole block, except the products with the input and the sums with a bias alone.
         self.assertIn("\nLoop[0] --> Loop_AutoName37 -> 31 nodes\n", run.stderr)
         loop = run.stderr.split("31 nodes\n")[1].strip("\n").split("\n\n")[0].splitlines()
         self.assertEqual([len(line.split("\t")) - 1 for line in loop], 10 * [3] + [1])
@@ -80,7 +80,7 @@ class ActionsTest(TwoClassesTest):
         self.assertEqual(progress(run.stdout), ["20.00", "40.00", "60.00", "80.00", "100.00"])
         self.assertEqual([float(error) for error in re.findall(r"^EVALERR: (\S+)%$", run.stdout, re.M)],
                          [100 * float(error) for error in re.findall(r"; EvalErrPerSample = (\S+); ", run.stderr)])
-        (self.folder / "a.dnn").unlink()  # what was trained before counts, too
+        (self.folder / "a.dnn").unlink()  # earlier trainings count, too
         self.assertEqual(progress(self.run_command("Train:Adapt", *arguments).stdout), ["100.00"])
 
     def test_eval_and_cv(self):
@@ -90,7 +90,7 @@ class ActionsTest(TwoClassesTest):
                             r"ErrorPrediction/Sample = (\S+)    CrossEntropyWithSoftmax: "
                             r"CrossEntropyWithSoftmax/Sample = (\S+)    Perplexity = \S+    \n", run.stderr)
         self.assertEqual(len(finals), 3)
-        # The action as the config spells it.
+        # The log spells the action as the config does.
         self.assertRegex(run.stderr, r'\n# Action "eval" {62}#\n')
         self.assertIn('\nAction "eval" complete.\n', run.stderr)
         self.assertIn("Best models:\n------------\nBased on Err[0]: Best model = model/m.dnn.", run.stderr)
@@ -125,10 +125,10 @@ class ActionsTest(TwoClassesTest):
         self.assertNotIn("randomize", self.warnings(self.run_command("Test", reader)))
         self.assertIn("readers: 'b' has randomize=auto, but 'a' has randomize=none; ",  # by default
                       self.warnings(self.run_command("Test", reader, "Test=[reader=[a=[randomize=none]]]")))
-        # All are in the order of their files where values are written.
+        # When values are written, all readers keep the order of their files.
         self.assertNotIn("randomize", self.warnings(self.run_command(
             "Write", reader.replace("Test=", "Write="), "Write=[reader=[a=[randomize=none]]]")))
-        # Readers of two kinds shuffle in two ways, and a sequence of one sample is a record.
+        # Readers of two kinds shuffle differently, and a sequence of one sample is a record.
         self.write("labels.txt", "|labels 0:1\n" * 5)
         other = ("Test=[reader=[readers=a:b; a=[file=train.txt; features=[dim=2]]; b=[readerType=CNTKTextFormatReader; "
                  "file=labels.txt; input=[labels=[dim=2; format=sparse]]]]]")
@@ -136,7 +136,7 @@ class ActionsTest(TwoClassesTest):
                       "samples of a minibatch then do not belong together; expected randomize=none in both, or readers "
                       "of one kind", self.warnings(self.run_command("Test", other)))
         self.assertNotIn("randomize", self.warnings(self.run_command("Test", other, "Test=[reader=[randomize=none]]")))
-        # The map of a label that the second reader has.
+        # The label belongs to the second reader.
         self.run_command("Map", "Map=[section=Test]", reader, "Test=[reader=[b=[labels=[labelMappingFile=made.txt]]]]")
         self.assertEqual(self.read("made.txt"), "yes\nno\n")
 
@@ -171,13 +171,13 @@ class ActionsTest(TwoClassesTest):
                                 "Model model/m.dnn.4 does not exist."])
         errors = [float(value) for value in re.findall(r"CrossEntropyWithSoftmax/Sample = (\S+) ", run.stderr)]
         self.assertEqual(len(errors), 3)
-        # A check tells of what is missing, too, but not of what the run will have made.
+        # A check reports missing models, too.
         missing = re.compile(r"^Model \S+ does not exist\.", re.M)
         check = self.run_command("Cv", "Cv=[crossValidationInterval=0:1:4]", "--check").stderr
         self.assertEqual(missing.findall(check), [line for line in said if "exist" in line])
         check = self.run_command("Train:Cv", "Train=[modelPath=new.dnn]", "Cv=[modelPath=new.dnn; "
                                  "crossValidationInterval=1:1:4]", "--check").stderr
-        self.assertEqual(missing.findall(check), ["Model new.dnn.3 does not exist.", "Model new.dnn.4 does not exist."])
+        self.assertIn("Command 'Cv': model 'new.dnn.1' comes from command 'Train' and is checked when 'Cv' runs", check)
         best = re.findall(r"^Based on Err\[(\d)\]: Best model = (\S+) with min err (\S+)$", run.stderr, re.M)
         self.assertEqual([number for number, _, _ in best], ["0", "1"])
         self.assertAlmostEqual(float(best[1][2]), min(errors), places=6)
@@ -199,7 +199,8 @@ class ActionsTest(TwoClassesTest):
         for action in "test", "gradientCheck":
             commands[-1] = "Last=[action=%s; modelPath=back.dnn; reader=[$streams$]]" % action
             run = self.run_command(*commands, "--check")
-            self.assertIn("Command 'Last': model 'back.dnn' is not known before command 'Convert' has run", run.stderr)
+            self.assertIn("Command 'Last': model 'back.dnn' comes from command 'Convert' and is checked when 'Last' runs",
+                          run.stderr)
             run = self.run_command(*commands, "Last=[reader=[file=none.txt]]", "--check", status=4)
             self.assertIn("data file 'none.txt' is empty", run.stderr)
 
@@ -221,7 +222,7 @@ class ActionsTest(TwoClassesTest):
             model.unlink()
         for check in [], ["--check"]:
             run = self.run_command("Cv", *check, status=5)
-            self.assertIn("no model is evaluated: there is neither model/m.dnn.1 nor model/m.dnn", run.stderr)
+            self.assertIn("no model is evaluated: found neither model/m.dnn.1 nor model/m.dnn", run.stderr)
             self.assertEqual(run.stderr.count(" does not exist.\n"), 2)
 
     def test_write_text(self):
@@ -237,7 +238,7 @@ class ActionsTest(TwoClassesTest):
         self.run_command("Write", "Write=[format=[type=category;labelMappingFile=map.txt]]",
                          "outputNodeNames=PosteriorProb")
         self.assertEqual(set(self.read("out/values.PosteriorProb").split()) - {"yes", "no"}, set())
-        # The type at the root is that of the numbers of the run.
+        # `type` at the root is the precision of the run.
         self.run_command("Write", "Write=[format=[precisionFormat=.2;elementSeparator=\"|\"]]", "type=double")
         self.assertRegex(self.read("out/values.HLast").splitlines()[0], r"^-?\d\.\d\d\|-?\d\.\d\d$")
 
@@ -249,7 +250,7 @@ class ActionsTest(TwoClassesTest):
                                   "sequenceEpilogue=\" \\s%n/%d\\n\"; epilogue=end]]")
         lines = self.read("out/values.HLast").splitlines()
         self.assertEqual(len(lines), 6)
-        # A sample is [2 x 1], as the bias makes it: each line tells which of its elements it has.
+        # The bias makes a sample [2 x 1], so each line has the index of its element.
         self.assertEqual(lines[0], "begin,[0,0]\t%s&[1,0]\t%s 0/0" % tuple(rows[0]))
         self.assertEqual(lines[4], "[0,0]\t%s&[1,0]\t%s 0/4" % tuple(rows[4]))
         self.assertEqual(lines[5], "end")
@@ -264,18 +265,18 @@ class ActionsTest(TwoClassesTest):
         self.run_command("Write", "Write=[format=[type=category]]")
         self.assertEqual(self.read("out/values.PosteriorProb").split(), ["01"[row[1] >= row[0]] for row in values])
         categories = [int(line) for line in self.read("out/values.PosteriorProb").splitlines()]
-        self.run_command("Write", "Write=[format=[type=category; precisionFormat=+4]]") # %u knows no sign
+        self.run_command("Write", "Write=[format=[type=category; precisionFormat=+4]]") # %u has no sign
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(), ["%4d" % row for row in categories])
         self.write("two.txt", "one\n%s\n" % ("x" * 300))
         self.run_command("Write", "Write=[format=[type=category; labelMappingFile=two.txt; precisionFormat=-5; "
                                   "sequenceEpilogue=|\\n]]")
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(),
                          [("%-5s" % ("one", "x" * 300)[row]) + "|" for row in categories])
-        # Labels in quotes where the map needs them, as createLabelMap writes it; others stand as they are.
+        # Labels that need quotes in the map, as createLabelMap writes them, are written with quotes; others without.
         self.write("quotes.txt", "\"a:b\"\n\"c\"\n")
         self.run_command("Write", "Write=[format=[type=category; labelMappingFile=quotes.txt]]")
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(), [("a:b", '"c"')[row] for row in categories])
-        # A separator of sparse values knows the node and the sequence, as the others do.
+        # The separator of sparse values may name the node and the sequence, like the others.
         self.run_command("Write", "Write=[format=[type=sparse; precisionFormat=.3; transpose=false; "
                                   "elementSeparator=\"\\s%d %s\\s\"]]")
         self.assertEqual(self.read("out/values.PosteriorProb").splitlines(),
@@ -334,7 +335,7 @@ class ActionsTest(TwoClassesTest):
         self.assertEqual((self.folder / "model/m.dnn").read_bytes(), model)
 
     def traced(self, log, heading):
-        """The samples behind each heading, without what numbers them."""
+        """Returns the samples after each heading, without their numbers."""
         blocks = re.findall(r"^Trace of %s\n((?:  .*\n)*)" % heading, log, re.M)
         return [[line.split(": ", 1)[1].rstrip() for line in block.splitlines()] for block in blocks]
 
@@ -353,7 +354,7 @@ class ActionsTest(TwoClassesTest):
         self.assertEqual([path.name for path in (self.folder / "out").iterdir() if path.suffix == ".tmp"], [])
 
     def test_files_of_one_command_are_all_new_or_all_old(self):
-        """Also where the disk is full when the last one is written."""
+        """The disk is full when the last file is written."""
         self.run_command("Train")
         self.write("words.txt", "a b a\n")
         words = ("Words=[action=writeWordAndClass; inputFile=words.txt; outputVocabFile=vocab.txt; vocabSize=4; cutoff=0; "
@@ -415,7 +416,7 @@ class ActionsTest(TwoClassesTest):
         run = dump("nodeNameRegex=\"[WB]0\"")
         self.assertIn("DumpNodeInfo: 2 nodes matching RegEx([WB]0): \n\tB0\n\tW0\nDumpNodeInfo: dumping node info (with "
                       "printing values) to dump.txt\n", run.stderr)
-        # An expression that no name matches: most of them lack the case, or what stands around.
+        # Expressions that match no name: most have another case, or lack the text around.
         for expression, hint in (("w.*", "; did you mean 'W0', 'W0*features', 'W0*features+B0', ...?"),
                                  ("Last", "; did you mean 'HLast'?"), ("featrues", "; did you mean 'features'?"),
                                  ("Q.*", "")):
@@ -424,7 +425,7 @@ class ActionsTest(TwoClassesTest):
                           "the file is empty%s\n" % (expression, hint), log)
             self.assertEqual(self.read("dump.txt"), "")
         dump("nodeNameRegex=\"[WB]0\"")
-        # A check tells the same of names, and writes nothing.
+        # A check has the same messages, and writes nothing.
         text = self.read("dump.txt")
         for options, message in (
                 ("nodeNameRegex=\"[WB]7\"", "DumpNodeInfo: 0 nodes matching RegEx([WB]7): \n"),
@@ -448,9 +449,9 @@ class ActionsTest(TwoClassesTest):
     def test_plot_messages(self):
         self.run_command("Train")
         run = self.run_command("Dump", "Dump=[action=plot; outputFile=copy.dot]", status=3)
-        self.assertIn("has an outputFile but no renderCmd to make it", run.stderr)
+        self.assertIn("has an outputFile but no renderCmd that writes it", run.stderr)
         run = self.run_command("Dump", "Dump=[action=plot; renderCmd=\"cp <IN> <OUT>\"]", status=3)
-        self.assertIn("renderCmd has <OUT>, but outputFile, which belongs there, is not given", run.stderr)
+        self.assertIn("renderCmd has <OUT>, but outputFile, which replaces <OUT>, is not given", run.stderr)
         self.assertFalse((self.folder / "<OUT>").exists())
         run = self.run_command("Dump", "Dump=[action=plot; outputFile=copy.dot; renderCmd=\"false <IN>\"]", status=6)
         self.assertIn("renderCmd: 'false' ended with exit code 1", run.stderr)
@@ -464,7 +465,7 @@ class ActionsTest(TwoClassesTest):
                                status=6)
         self.assertIn("renderCmd: cannot start 'no-such-program'", run.stderr)
         run = self.run_command("Dump", "Dump=[action=plot;outputFile=never.svg;renderCmd=\"true\"]", status=6)
-        self.assertIn("renderCmd: 'true' ended well, but did not make the outputFile 'never.svg'", run.stderr)
+        self.assertIn("renderCmd: 'true' ended well, but did not write the outputFile 'never.svg'", run.stderr)
         self.run_command("Dump", "Dump=[action=plot;outputFile=a b;renderCmd=\"touch <OUT> ; touch evil\"]")
         self.assertFalse((self.folder / "evil").exists() and (self.folder / ";").exists() is False)
 
@@ -479,22 +480,22 @@ class ActionsTest(TwoClassesTest):
                  "Lines=[ action=write; outputNodeNames=HLast; reader=[ $streams$ ]; writer=[ writerType=LMSequenceWriter; "
                  "HLast=[ file=said.txt; token=vocab.txt ] ] ]")
         run = self.run_command("Map:Train:Test:Write:Again:Words:Lines", again, *words, "--check")
-        notes = re.findall(r"'(\S+)' is not there before command '(\w+)' has run; what is read with it is not checked",
+        notes = re.findall(r"'(\S+)' does not exist before command '(\w+)' has run; its data is not checked",
                            run.stderr)
         self.assertEqual(notes, [("map.txt", "Map")] * 2 + [("out/values.HLast", "Write"), ("map.txt", "Map"),
                                                           ("vocab.txt", "Words")])
         binary = ("Bin=[ action=write; outputNodeNames=HLast; reader=[ features=[ dim=2; file=train.txt ] ]; "
                   "writer=[ writerType=BinaryWriter; wfile=h.bin; HLast=[ sectionType=data ] ] ]",
                   "Read=[ action=test; reader=[ readerType=BinaryReader; file=h.bin ] ]")
-        self.assertIn("'h.bin' is not there before command 'Bin' has run",
+        self.assertIn("'h.bin' does not exist before command 'Bin' has run",
                       self.run_command("Map:Train:Bin:Read", *binary, "--check").stderr)
-        # What nobody writes is missed as before.
+        # A file that no command writes is an error.
         self.assertIn("data file 'out/values.HLats' does not exist",
                       self.run_command("Map:Train:Write:Again", again.replace("HLast", "HLats"), "--check",
                                        status=4).stderr)
 
     def test_check_of_features_that_a_command_before_writes(self):
-        """Only script files name them."""
+        """Only script files name them, which --check does not read."""
         (self.folder / "in.htk").write_bytes(struct.pack(">iihH24f", 12, 100000, 8, 9, *range(24)))
         for name, text in ("in.scp", "in.htk\n"), ("lists/out.scp", "features/a.htk\n"), ("states.txt", "s0\ns1\n"):
             self.write(name, text)
@@ -519,13 +520,9 @@ Train=[ action=train; modelPath=m.dnn
             self.write("lists/train.scp", entry + "\n")
             arguments = ["configFile=htk.cntk", "prefix=" + prefix]
             log = self.cntk(*arguments, "--check").stderr
-            self.assertRegex(log, r"\nlists/train.scp:1: '\S*features/a.htk' is not there before command 'Write' has run; "
-                                  r"what is read with it is not checked\.\n")
-            self.write("lists/train.scp", entry.replace("a.htk", "b.htk") + "\n")  # what nobody writes is missed
-            self.assertIn("b.htk' does not exist", self.cntk(*arguments, "--check", status=4).stderr)
-            self.write("lists/train.scp", entry + "\n")
-            self.cntk(*arguments)  # as the check says
-            self.assertNotIn("is not there before", self.cntk(*arguments, "makeMode=false", "--check").stderr)
+            self.assertIn("'lists/train.scp' may list files of command 'Write', which has not run; its data is not checked",
+                          log)
+            self.cntk(*arguments)
             shutil.rmtree(self.folder / "features")
 
     def test_check_misses_the_script_file_of_a_writer(self):
@@ -533,25 +530,26 @@ Train=[ action=train; modelPath=m.dnn
         run = self.run_command("Write", writer, "--check", status=4)
         self.assertIn("output script file 'out.scp' does not exist", run.stderr)
         self.assertIn("command line", run.stderr.splitlines()[-1])
-        self.write("out.scp", "a.htk\n\nb.htk\n")  # not only whether it is there
+        self.write("out.scp", "a.htk\n\nb.htk\n")  # not only its existence
         run = self.run_command("Write", writer, "--check", status=4)
         self.assertIn("out.scp:2: the line is blank, expected the name of an output file", run.stderr)
         self.write("out.scp", "a.htk\n")
-        self.run_command("Train:Write", writer, "--check")  # the model is looked at as it will be
+        self.run_command("Train:Write", writer, "--check")  # the model is checked when Write runs
         self.run_command("Train")
         self.run_command("Write", "Write=[outputNodeNames=HLast]", writer, "--check")
-        for check in [], ["--check"]:  # before anything is computed, too
+        for check in [], ["--check"]:  # also before anything is computed
             run = self.run_command("Write", "Write=[outputNodeNames=HLast]", writer, "Write=[writer=[HLast=[dim=3]]]",
                                    *check, status=3)
             self.assertRegex(run.stderr, r"command line:\S+ error: node 'HLast' has 2 elements, but its block in the "
                                          "writer says dim=3\n$")
             self.assertNotIn("in minibatch", run.stderr)
         run = self.run_command("Write", "Write=[outputNodeNames=PosteriorProb]", writer, "--check", status=3)
-        self.assertIn("the HTKMLFWriter wants node 'HLast', which the command does not write; it writes PosteriorProb",
+        self.assertIn("the HTKMLFWriter needs node 'HLast', which the command does not write; it writes PosteriorProb",
                       run.stderr)
         self.assertFalse((self.folder / "a.htk").exists())
 
     def test_check_misses_what_writers_read(self):
+        self.run_command("Train")
         for kind, block in (
                 ("BinaryWriter", "wfile=new/out.bin; HLast=[sectionType=labels; "
                  "m=[sectionType=labelMapping; labelMappingFile=none.txt]]"),
@@ -562,11 +560,11 @@ Train=[ action=train; modelPath=m.dnn
             run = self.run_command("Write", writer, "--check", status=4)
             self.assertRegex(run.stderr, "error: .*'none.txt'.*(does not exist|No such file)", kind)
             self.write("none.txt", "0\t1\tyes\t0\n1\t1\tno\t0\n" if kind[:2] == "LM" else "yes\nno\n")
-            self.run_command("Train:Write", writer, "--check")
+            self.run_command("Write", writer, "--check")
             self.write("none.txt", self.read("none.txt") + "2\t1\tperhaps\t0\n" if kind[:2] == "LM" else "yes\nno\nperhaps\n")
-            run = self.run_command("Train:Write", writer, "--check", status=3)
+            run = self.run_command("Write", writer, "--check", status=3)
             self.assertRegex(run.stderr, "'none.txt'.* has 3 (words|labels).*; expected (at most )?one a row", kind)
-            self.assertFalse((self.folder / "new").exists(), kind)  # nothing is begun
+            self.assertFalse((self.folder / "new").exists(), kind)  # nothing was started
 
     def test_check_misses_the_labels_of_an_output_format(self):
         self.run_command("Train")
@@ -576,16 +574,16 @@ Train=[ action=train; modelPath=m.dnn
         self.write("names.txt", "")
         for check in [], ["--check"]:
             self.assertIn("label map 'names.txt' has no labels", self.run_command("Write", labels, *check, status=4).stderr)
-        # One that a command before makes.
+        # A label map that an earlier command writes.
         (self.folder / "names.txt").unlink()
         run = self.run_command("Map:Write", labels, "Train=[reader=[labels=[labelMappingFile=names.txt]]]", "--check")
-        self.assertIn("'names.txt' is not there before command 'Map' has run", run.stderr)
+        self.assertIn("'names.txt' does not exist before command 'Map' has run", run.stderr)
 
     def test_check_follows_statistics_of_data_that_a_command_makes(self):
-        # The training's reader cannot be opened before the label map is there; what is written has none.
+        # The training's reader needs the label map first; the write command needs none.
         run = self.run_command("Map:Train:Write", "--check", "Train=[SimpleNetworkBuilder=[applyMeanVarNorm=true]; "
                                "reader=[labels=[labelMappingFile=names.txt]]]")
-        self.assertIn("'names.txt' is not there before command 'Map' has run", run.stderr)
+        self.assertIn("'names.txt' does not exist before command 'Map' has run", run.stderr)
         self.assertIn("__CHECKED__: 3 commands", run.stderr)
 
     def test_write_of_a_model_that_computes_nothing(self):
@@ -636,12 +634,12 @@ Train=[ action=train; modelPath=m.dnn
         export = "Export=[action=exportdbn; dbnModelPath=new/m.dbn]"
         convert = ("Convert=[action=convertdbn; dbnModelPath=new\\m.dbn; modelPath=back.dnn; layerSizes=2:3:2; "
                    "needPrior=true]")
-        self.assertIn("Command 'Convert': model 'new\\m.dbn' is not known before command 'Export' has run",
+        self.assertIn("Command 'Convert': model 'new\\m.dbn' comes from command 'Export' and is checked when 'Convert' runs",
                       self.run_command("Export:Convert", export, convert, "--check").stderr)
         run = self.run_command("Export:Convert:Test", export, convert, "Test=[modelPath=back.dnn]")
-        self.assertNotIn("is not read", run.stderr)  # in blocks of commands that are not run
+        self.assertNotIn("is not read", run.stderr)  # in blocks of commands that do not run
         (self.folder / "new/m.dbn").unlink()
-        run = self.run_command("Convert", export, convert, status=None)  # the other command is not run
+        run = self.run_command("Convert", export, convert, status=None)  # the other command does not run
         self.assertIn("m.dbn", run.stderr.splitlines()[-1])
         self.assertNotEqual(run.returncode, 0)
         run = self.run_command("Export:Convert", export, convert, "Convert=[dbnModelPath=new/n.dbn]", status=3)
@@ -684,7 +682,7 @@ Train=[ action=train; modelPath=m.dnn
         found = [line for line in lines if line.startswith("EXCEPTION occurred: ")]
         self.assertEqual(len(found), 1, lines)
         self.assertIn("model/m.dnn", found[0])
-        self.assertIn("model/m.dnn", lines[-1])  # still the message as the last line
+        self.assertIn("model/m.dnn", lines[-1])  # the message is still the last line
         self.assertNotIn("EXCEPTION", self.run_command("Test", "--check", status=5).stderr)  # no run
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The configs of the book's chapters 1, 3, 5 and 7 as they are printed: nothing in them is refused or unknown."""
+"""Runs the configs of the book's chapters 1, 3, 5 and 7 as printed: no name in them is refused or unknown."""
 import random
 
 from EndToEnd import EndToEndTest, main
 
-# 3.1 and 3.4.1; chapter 4's network stands in a section of a file.
+# 3.1 and 3.4.1, with the network of chapter 4 in a section of a file.
 MNIST = r"""
 command=mnistTrain
 mnistTrain=[
@@ -82,7 +82,7 @@ ndlMacroUse=[
 ]
 """
 
-# 1.2, where the printed brackets are mended.
+# 1.2, with corrected brackets.
 DEMO = """
 # deviceId=-1 for CPU, >=0 for GPU devices
 DeviceNumber=-1
@@ -157,7 +157,7 @@ Simple_Demo_Output=[
 ]
 """
 
-# 7.2.1, its list of parameters in their blocks, with the reader of 3.4.3.
+# 7.2.1: its list of parameters, put into blocks, with the reader of 3.4.3.
 LANGUAGE_MODEL = r"""
 command=train:test
 DataDir=data
@@ -329,7 +329,7 @@ write=[
 
 class BookTest(EndToEndTest):
     def strict(self, *arguments):
-        """A run in which an unknown or unused name would be an error."""
+        """Runs with unknown and unused names as errors."""
         return self.cntk(*arguments, "strictConfig=true").stderr
 
     def write_points(self, name, inputs, classes, label_first, count=32):
@@ -348,7 +348,7 @@ class BookTest(EndToEndTest):
         log = self.read("Demo_Simple_Demo_Simple_Demo_Output.log")
         self.assertIn("Finished Epoch[ 2 of 2]", log)
         self.assertEqual(len(self.read("SimpleOutput.ScaledLogLikelihood").splitlines()), 100)
-        # As it is printed: no command=, and brackets that are lost.
+        # The printed text has no command= and lacks brackets.
         run = self.cntk("configFile=Simple.config", status=3)
         self.assertIn("blocks in the config: Simple_Demo, Simple_Demo_Output", run.stderr)
         self.write("Printed.config", DEMO.replace("    ]\n    labels", "    labels"))
@@ -431,7 +431,7 @@ t=[ action=dumpnode; modelPath=m.dnn ]
         self.write("data/wordclass.txt", "".join("%d\t%d\t%s\t%d\n" % (i, 100 - i, word, i // 4)
                                                  for i, word in enumerate(vocabulary)))
         self.write("rnnlm.config", LANGUAGE_MODEL)
-        # The list lacks recurrentLayer, which 7.3 has: the network is built, and the reader is told.
+        # The list lacks recurrentLayer, which 7.3 has: the network is built, with a warning.
         log = self.cntk("configFile=rnnlm.config").stderr
         self.assertNotIn("unknown key", log)
         self.assertIn("no layer of this CLASSLM is recurrent", log)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""What users of the original stumbled over: each mistake gets a message with the place, what was found and what to do.
+"""Mistakes of users in the command line and the config: each message names the place, the value found and the remedy.
 
-Here those of the command line and the config. Every test compares the whole last line on standard error (or the whole
-warning).
+Every test compares the whole last line on standard error (or the whole warning).
 """
 import os
 import re
@@ -48,7 +47,7 @@ class ConfigMessagesTest(MessagesTestCase):
             self.error(),
             "exp.cntk:7:15: error: 'Train:SGD:maxEpochs' is 'many', expected a whole number that is not negative")
 
-    def test_train_does_not_adapt(self):  # told before anything is trained
+    def test_train_does_not_adapt(self):  # reported before the training
         error = self.error("Train=[SGD=[adaptationRegType=KL; adaptationRegWeight=0.5]]")
         self.assertTrue(error.startswith("command line:1:51: error: adaptationRegType=KL needs an original model"), error)
 
@@ -98,7 +97,7 @@ class ConfigMessagesTest(MessagesTestCase):
                                            "'Train:SimpleNetworkBuilder'; did you mean 'nodeType'?"])
 
     def test_misspelt_name_that_leaves_something_missing(self):
-        """The note in front of the error says what it may come from."""
+        """The note before the error names the possible cause."""
         for old, new, place, slip, error in (
                 ("learningRatesPerSample", "learnRatesPerSample", "9:5", "unknown key 'learnRatesPerSample' in block "
                  "'Train:SGD'; did you mean 'learningRatesPerSample'?", "no learning rate is given"),
@@ -367,7 +366,7 @@ class ConfigMessagesTest(MessagesTestCase):
                   "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLst; HLast=[ file=o.txt; token=map.txt ] ]")
         self.assertEqual(self.error("command=Write"),
                          "exp.cntk:36:57: error: outputNodeNames lists 'HLst', but the writer has no block HLst=[...] "
-                         "that says where its values go; did you mean 'HLast'?")
+                         "that names the file for its values; did you mean 'HLast'?")
 
     def test_a_listed_node_that_the_writer_does_not_write(self):
         self.train()
@@ -489,7 +488,7 @@ class ConfigMessagesTest(MessagesTestCase):
                       "from 1\n", run.stderr)
 
     def test_recurrent_layers_behind_one_that_no_layer_takes(self):
-        """The numbers are taken in order: one that no layer takes keeps all behind it from theirs."""
+        """The numbers are used in order: a number without a layer keeps all later layers from being recurrent."""
         self.edit("layerSizes=2:3:2;", "layerSizes=2:3:4:5:2; lookupTableOrder=1; rnnType=$kind$; recurrentLayer=$layers$;")
 
         def warnings(kind, layers):
@@ -517,7 +516,7 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertEqual(self.warnings("configFile=more.cntk"),
                          ["WARNING: more.cntk:1:47: loadBestModel has no effect: only autoAdjustLR=adjustAfterEpoch "
                           "reads it"])
-        self.edit("  SGD=[", "  AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n  SGD=[")  # the inner one counts
+        self.edit("  SGD=[", "  AutoAdjust=[ autoAdjustLR=adjustAfterEpoch ]\n  SGD=[")  # the inner value counts
         self.assertEqual(self.warnings("configFile=more.cntk"), [])
 
     def test_builder_left_in_a_write_block(self):
@@ -571,7 +570,7 @@ class ConfigMessagesTest(MessagesTestCase):
         self.assertIn("input node 'labels' of the network has dimension 5", self.error())
         self.assertEqual(list(self.folder.glob("m.dnn*")), [])
         self.write("exp.cntk", CONFIG)
-        self.train()  # would go on with the network of before, if it were there
+        self.train()  # would resume with the previous network if it existed
 
     def test_unknown_action(self):
         self.edit("action=train", "action=tarin")
@@ -583,9 +582,9 @@ class ConfigMessagesTest(MessagesTestCase):
         for name, words in (("beamsearch", "testEncoderDecoder searches"), ("testUnroll", "action=test evaluates"),
                             ("devtest", "action=gradientCheck")):
             self.write("exp.cntk", CONFIG.replace("action=train", "action=" + name, 1))
-            self.assertRegex(self.error(), "^exp.cntk:4:10: error: action '%s' of command 'Train' is not there: .*%s"
+            self.assertRegex(self.error(), "^exp.cntk:4:10: error: action '%s' of command 'Train' is not supported: .*%s"
                              % (name, words))
-            self.assertIn("no help: action '%s' is not there: " % name, self.cntk("--help", name, status=2).stderr)
+            self.assertIn("no help: action '%s' is not supported: " % name, self.cntk("--help", name, status=2).stderr)
 
     def test_what_needs_log_likelihoods(self):
         for key in "trainingCriterion", "evalCriterion":
@@ -608,8 +607,8 @@ class ConfigMessagesTest(MessagesTestCase):
                             ("ExperimentalNetworkBuilder", "(new ComputationNetwork [ z = 1 ])"),
                             ("createNetwork", "{ Sequential (x) }")):
             self.edit(simple, "%s=%s" % (name, value))
-            self.assertIn("error: the network of command 'Train' is given by %s, in BrainScript, which is not there; write "
-                          "it in NDL, NDLNetworkBuilder=[networkDescription=...], or take SimpleNetworkBuilder=" % name,
+            self.assertIn("error: the network of command 'Train' is given by %s, in BrainScript, which is not supported; write "
+                          "it in NDL, NDLNetworkBuilder=[networkDescription=...], or use SimpleNetworkBuilder=" % name,
                           self.error())
 
     def test_later_command_is_read_before_the_first_runs(self):

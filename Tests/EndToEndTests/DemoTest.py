@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The README's demo, shortened: data, training, test, outputs and the picture."""
+"""Runs the README's demo, shortened: data, training, test, outputs and the picture."""
 import os
 import subprocess
 

@@ -1,4 +1,4 @@
-"""What end-to-end tests with an emulated GPU share."""
+"""Shared parts of end-to-end tests with an emulated GPU."""
 import os
 import re
 import shutil
@@ -11,8 +11,8 @@ EMULATED = CNTK.parent.parent / "tests/emulated"
 
 class EmulatedGpuTest(EndToEndTest):
     def emulate(self, **variables):
-        """The environment of a program beside whose plugins the emulated GPU library lies; variables: as
-        Tests/UnitTests/CudaEmulation/EmulatedMachine.h has them."""
+        """Returns the environment of a program whose plugin folder has the emulated GPU library.
+        Tests/UnitTests/CudaEmulation/EmulatedMachine.h describes the variables."""
         if not (EMULATED / "libcntkmath_gpu.so").exists():
             self.skipTest("the emulated GPU was not built")
         (self.folder / "bin").mkdir()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An encoder reads a sentence, a decoder says it backwards; the two are trained as one."""
+"""Trains an encoder that reads a sentence and a decoder that writes it backwards as one network."""
 import math
 import random
 import re
@@ -95,7 +95,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.write("config.cntk", CONFIG)
 
     def make(self, name, count, seed, first=0):
-        """Sentences for the encoder, and what the decoder is to say; the two files differ in their order."""
+        """Makes sentences for the encoder, and the decoder's sentences in another order."""
         draw = random.Random(seed)
         sentences = [[draw.randrange(WORDS) for _ in range(draw.randint(1, 4))] for _ in range(count)]
         encoder, decoder = [], []
@@ -116,7 +116,7 @@ class EncoderDecoderTest(EndToEndTest):
     def losses(log):
         return [float(x) for x in re.findall(r"\[Training Set\] Decoder Train Loss Per Sample = (\S+)", log)]
 
-    def test_a_decoder_learns_to_say_backwards_what_an_encoder_read(self):
+    def test_a_decoder_learns_to_reverse_the_encoders_sentence(self):
         log = self.train().stderr
         losses = self.losses(log)
         self.assertEqual(len(losses), 30)
@@ -128,7 +128,7 @@ class EncoderDecoderTest(EndToEndTest):
         said = [[int(word) for word in line.split()] for line in self.read("said.txt").splitlines()]
         right = sum(line == words[::-1] + [WORDS] for line, words in zip(said, self.sentences["test"]))
         self.assertEqual(right, same)
-        # More hypotheses find what is at least as probable.
+        # More hypotheses find sentences that are at least as probable.
         wide = self.train("command=Test", "beam=4").stderr
         self.assertGreaterEqual(int(re.search(r"; (\d+) of them", wide).group(1)), 97)
         self.assertIn("EvalErrorPrediction: ErrorPrediction/Sample", wide)
@@ -146,7 +146,7 @@ class EncoderDecoderTest(EndToEndTest):
             self.assertEqual(model("follows%d" % seed, one, encoder_none), seeds[-1])
             seeds.append(model("none%d" % seed, one, "Train=[decoderReader=[randomize=none]]"))
         self.assertEqual(len(set(seeds)), 6)
-        # The readers of the validation move nothing in the training.
+        # The readers of the validation do not change the training.
         self.write("cv.cntk", CONFIG + CV)
         for order in ("none", "auto"):
             self.cntk("configFile=cv.cntk", "folder=cv" + order, "epochs=1", "trainingSeed=1",
@@ -156,8 +156,8 @@ class EncoderDecoderTest(EndToEndTest):
                 self.assertEqual((self.folder / ("cv" + order) / name).read_bytes(),
                                  (self.folder / "auto1" / name).read_bytes())
 
-    def test_without_the_encoder_the_decoder_cannot(self):
-        """Sentences of the encoder that are not those of the decoder: only the end can be learned."""
+    def test_the_decoder_needs_the_encoder(self):
+        """The encoder has unrelated sentences, so only the end can be learned."""
         self.make("other", 1500, 3)
         losses = self.losses(self.train("encoder=other", "epochs=15").stderr)
         self.assertGreater(losses[-1], 0.8)
@@ -189,8 +189,8 @@ class EncoderDecoderTest(EndToEndTest):
         again = self.train(*arguments).stderr
         self.assertIn("No further training is necessary.", again)
 
-    # Where the second of two final models cannot be written, nobody takes the first one with an older second.
-    def test_a_finished_training_is_told_how_it_goes_on(self):
+    # If the second of two final models cannot be written, the first one is not used with an older second one.
+    def test_a_finished_training_logs_how_to_continue(self):
         self.train("epochs=4", "folder=whole")
         self.train("epochs=2")
         run = self.train("epochs=4")
@@ -219,7 +219,7 @@ class EncoderDecoderTest(EndToEndTest):
             self.assertEqual((self.folder / ("model/m.dnn." + network)).read_bytes(),
                              (self.folder / ("model/m.dnn.%s.%d" % (network, best))).read_bytes())
 
-    def test_parallel_training_is_refused_aloud(self):
+    def test_parallel_training_is_refused(self):
         method = "Train=[SGD=[ParallelTrain=[parallelizationMethod=DataParallelSGD]]]"
         self.assertIn("ParallelTrain has no effect without parallelTrain=true",
                       self.train(method, "--check").stderr)
@@ -245,7 +245,7 @@ class EncoderDecoderTest(EndToEndTest):
         log = self.cntk("configFile=config.cntk+cv.cntk", "epochs=2").stderr
         losses = re.findall(r"Finished Epoch\[\d\]: \[Validation Set\] Loss Per Sample = ([\d.]+)\n", log)
         self.assertEqual(len(losses), 2)
-        # It is that of a test, which pairs the same sentences.
+        # The value equals that of a test, which pairs the same sentences.
         test = self.train("command=Test").stderr
         tested = re.search(r"Final Results: .*CrossEntropyWithSoftmax/Sample = ([\d.]+) ", test).group(1)
         self.assertAlmostEqual(float(losses[-1]), float(tested), places=5)
@@ -262,7 +262,7 @@ class EncoderDecoderTest(EndToEndTest):
             samples += int(count)
             loss += int(count) * float(average)
             error += int(count) * float(wrong)
-        # Without the minibatches behind the last line the epoch's averages are nearly those.
+        # The last line lacks a few minibatches, so the epoch's averages are nearly equal.
         whole = re.search(r"\[Training Set\] Decoder Train Loss Per Sample = (\S+)    EvalErr Per Sample = (\S+) ", log)
         self.assertAlmostEqual(loss / samples, float(whole.group(1)), delta=0.1)
         self.assertAlmostEqual(error / samples, float(whole.group(2)), delta=0.1)
@@ -275,7 +275,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertEqual([len(line) for line in said], [len(words) for words in wanted])
         same = sum(line == words for line, words in zip(said, wanted))
         self.assertIn("; %d of them (%.2f%%) are those of decoderReader" % (same, same), log)
-        # Those that are only the beginning of what was wanted are no more right than others.
+        # Sentences that are only a beginning of the expected ones count as wrong.
         log = self.train("command=Test", "Test=[maxLength=1; endWord=-1]").stderr
         self.assertIn("; 0 of them (0.00%) are those of decoderReader", log)
 
@@ -284,7 +284,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("Read a minibatch of", log)
         self.assertFalse((self.folder / "model").exists())
 
-    def test_check_reads_what_goes_with_the_cross_validation_set(self):
+    def test_check_reads_the_cross_validation_set(self):
         self.write("cv.cntk", CONFIG + CV)
         check = lambda **expected: self.cntk("configFile=config.cntk+cv.cntk", "--check", **expected).stderr
         self.assertEqual(check().count("Read a minibatch of"), 2)
@@ -308,9 +308,9 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertIn("sequence '9999' of encoderReader ('train.enc.ctf') is missing in decoderReader ('train.dec.ctf'); "
                       "what only the encoder has is not used", self.train("epochs=1", "mode=false").stderr)
 
-    def test_sentences_of_texts_belong_together_in_whatever_order(self):
-        """Neither the shuffled order nor which sentences have one length is the same in the two texts. The decoder says
-        the word that the encoder's sentence consists of: wrong ones are of another sentence."""
+    def test_sentences_of_texts_match_in_any_order(self):
+        """The two texts have different shuffled orders and different sentences of equal length. The decoder writes the one word
+        of the encoder's sentence, so a wrong word shows a wrong sentence."""
         draw = random.Random(3)
         pairs = [[[word] * draw.randint(2, 5) for _ in range(2)] for word in draw.choices("abcd", k=300)]
         for side, name in enumerate(("encoder", "decoder")):
@@ -338,8 +338,8 @@ class EncoderDecoderTest(EndToEndTest):
             log = self.cntk("configFile=text.cntk", "kind=" + kind, "randomize=" + order, "makeMode=false").stderr
             self.assertEqual(re.findall(r"EvalErr Per Sample = (\S+)", log), ["0", "0"], (kind, order))
             self.assertIn("ErrorPrediction/Sample = 0 ", log)
-            if kind == "lu":  # in the order of the text, whatever randomize says
-                self.assertIn("what is written does not stand in the order of 'decoder.lu'; equalLength=false keeps", log)
+            if kind == "lu":  # in the order of the text for each randomize
+                self.assertIn("the output is not in the order of 'decoder.lu'; equalLength=false keeps", log)
                 self.cntk("configFile=text.cntk", "kind=lu", "randomize=" + order, "command=Test", "equalLength=false")
                 self.assertEqual(self.read("said.txt").split(), [pair[0][0] for pair in pairs])
         self.assertIn("cuts sequences into pieces; expected whole ones (truncated=false; "
@@ -358,7 +358,7 @@ class EncoderDecoderTest(EndToEndTest):
         part = int(re.search(r"Decoded (\d+) sentences", log).group(1))
         self.assertTrue(0 < part < 100, part)
         self.assertEqual(self.read("said.txt").splitlines(), said[:part])
-        self.assertNotIn("is missing", log)  # what is left of the encoder's data is not wanted
+        self.assertNotIn("is missing", log)  # the rest of the encoder's data is not used
         self.assertNotIn("\nMinibatch[", whole + log)
         log = self.train("command=Test", "Test=[minibatchSize=32; numMBsToShowResult=2; traceLevel=1]").stderr
         self.assertIn("\nMinibatch[1-2]: SamplesSeen = ", log)
@@ -385,7 +385,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertGreater((self.folder / "said.bin").stat().st_size, 1000)
 
     def test_a_writer_gets_the_words_of_the_text(self):
-        """Of sentences side by side, of different lengths, in the order of the data."""
+        """Parallel sentences of different lengths are written in the order of the data."""
         self.train("epochs=6")
         self.write("words.txt", "".join("%d\n" % word for word in range(WORDS + 1)))
         writer = ("Test=[minibatchSize=32; writer=[writerType=LUSequenceWriter; outputNodeNames=outputs; "
@@ -395,7 +395,7 @@ class EncoderDecoderTest(EndToEndTest):
         self.assertGreater(len({len(line) for line in said}), 2)
         self.assertEqual([line.split() for line in self.read("written.txt").splitlines()], said)
 
-    def test_what_cannot_be_decoded_is_told(self):
+    def test_messages_of_decoding(self):
         self.train("epochs=1")
         for argument, status, message in (
                 ("outputNodeNames=output", 3, "the decoder has no node 'output'; did you mean 'outputs'?"),
@@ -407,13 +407,13 @@ class EncoderDecoderTest(EndToEndTest):
                 ("writer=[writerType=LUSequenceWriter; outputNodeNames=outputs; outputs=[file=./said.txt; token=w.txt]]", 3,
                  "outputPath would overwrite 'said.txt', which is Test:writer:outputs:file as well; expected another file"),
                 ("encoderReader=[file=train.enc.ctf]", 0,
-                 "of encoderReader ('train.enc.ctf') is missing in decoderReader ('test.dec.ctf'); what only the encoder "
-                 "has is not used")):
+                 "of encoderReader ('train.enc.ctf') is missing in decoderReader ('test.dec.ctf'); the encoder's "
+                 "additional data are not used")):
             for check in [[]] + [["--check"]] * (status != 0):  # a check tells it as well
                 log = self.train("command=Test", "Test=[%s]" % argument, *check, status=status).stderr
                 self.assertIn(message, log, (argument, check))
 
-    def test_what_cannot_be_is_told(self):
+    def test_messages_of_configs(self):
         for arguments, message in (
                 ("Train=[SGD=[epochSize=100]]", "several networks are trained with epochSize=100; expected 0"),
                 ("Train=[SGD=[numSubminibatches=2]]", "several networks are trained with numSubminibatches=2"),

@@ -1,4 +1,4 @@
-"""What end-to-end tests share: the program under test, a scratch folder for each test, the shared test data.
+"""Shared parts of end-to-end tests: the program under test, a scratch folder for each test, the shared test data.
 
     from EndToEnd import EndToEndTest, main
 
@@ -11,8 +11,8 @@
     if __name__ == "__main__":
         main()
 
-The program is $CNTK (default: build/bin/cntk), the shared data lies in $CNTK_TEST_SHARED (default: ../shared beside the
-repository). A test that calls self.shared(...) is skipped where the data is absent.
+The program is $CNTK (default: build/bin/cntk), the shared data are in $CNTK_TEST_SHARED (default: ../shared next to the
+repository). A test that calls self.shared(...) is skipped if the data are absent.
 """
 import os
 import pathlib
@@ -27,19 +27,19 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CNTK = pathlib.Path(os.environ.get("CNTK", ROOT / "build/bin/cntk")).absolute()
 SHARED = pathlib.Path(os.environ.get("CNTK_TEST_SHARED", ROOT.parent / "shared")).absolute()
-SKIPPED = 77  # what ctest takes for "skipped"
+SKIPPED = 77  # "skipped" for ctest
 
 
 def heed_signals():
-    """For Popen's preexec_fn, where a signal is to be sent: a script's background job ignores SIGINT, what nohup starts
-    ignores SIGHUP, and the program would, too."""
+    """Restores the signals, as preexec_fn of Popen. Background jobs of a script ignore SIGINT, jobs of nohup ignore SIGHUP,
+    and the program would inherit that."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Instants:
-    """Random instants of a run that is to be cut short. How long it takes was measured once, but other programs may make
-    it longer or shorter: what comes of the cuts moves the range, to some eight cuts for each run that ends."""
+    """Yields random instants at which to cut a run. The duration of a run was measured once, but depends on other programs.
+    So the results of the cuts move the range, to about eight cuts for each run that ends."""
 
     def __init__(self, draw, seconds):
         self.draw, self.seconds = draw, seconds
@@ -70,10 +70,10 @@ class EndToEndTest(unittest.TestCase):
         return (self.folder / name).read_text(encoding="utf-8")
 
     def shared(self, name):
-        """The path of shared data; skips the test where there is none."""
+        """Returns the path of shared data; skips the test if there are none."""
         path = SHARED / name
         if not path.exists():
-            self.skipTest("the shared data '%s' is not here" % name)
+            self.skipTest("the shared data '%s' do not exist" % name)
         return path
 
     def copy_shared(self, name, to="."):
@@ -87,14 +87,14 @@ class EndToEndTest(unittest.TestCase):
         return target
 
     def fill_disk_for(self, name):
-        """The next run finds the disk full when it writes that file; skips the test where that cannot be had."""
+        """Lets the next run find the disk full when it writes that file; skips the test if the system does not support it."""
         if not os.path.exists("/dev/full"):
             self.skipTest("there is no /dev/full here")
         (self.folder / (name + ".tmp")).symlink_to("/dev/full")
 
     def cntk(self, *arguments, status=0, timeout=300, environment=None, address_space=None, file_size=None, text=None):
-        """Runs the program in the scratch folder; fails the test when it exits otherwise than expected (None: any).
-        address_space: the bytes that it may map; file_size: the bytes that a file may get; text: its standard input."""
+        """Runs the program in the scratch folder; fails the test if its exit status is not `status` (None: any).
+        address_space: limit of mapped bytes; file_size: limit of bytes in a file; text: its standard input."""
         limits = [(kind, size) for kind, size in ((resource.RLIMIT_AS, address_space), (resource.RLIMIT_FSIZE, file_size))
                   if size is not None]
         limit = limits and (lambda: [resource.setrlimit(kind, (size, size)) for kind, size in limits])
@@ -110,7 +110,7 @@ class EndToEndTest(unittest.TestCase):
 
 
 def main():
-    """Runs the tests of the calling script; where all were skipped the exit status says so."""
+    """Runs the tests of the calling script; a special exit status reports that all were skipped."""
     result = unittest.main(module="__main__", exit=False, verbosity=2).result
     if not result.wasSuccessful():
         sys.exit(1)

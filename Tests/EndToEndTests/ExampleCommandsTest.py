@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every command that a README shows: scripts parse their arguments with their own parser, and the program finds the config
-and knows its keys. Also the commands in the configs' comments, and scripts that documents call."""
+"""Checks every command of a README: scripts parse their arguments with their own parser, and the program finds the config
+and knows its keys. Also checks commands in comments of configs, and scripts that documents call."""
 import os
 import pathlib
 import re
@@ -11,8 +11,7 @@ import sys
 
 from EndToEnd import CNTK, ROOT, EndToEndTest, main
 
-# Runs a script up to the point where its arguments are parsed. Arguments that are left over go to the program, which
-# takes no options.
+# Runs a script until its arguments are parsed. The remaining arguments go to the program, which takes no options.
 PARSE = """
 import argparse, runpy, sys
 parse = argparse.ArgumentParser.parse_known_args
@@ -26,12 +25,12 @@ sys.path.insert(0, __import__("os").path.dirname(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 COMMAND = re.compile(r"^(cntk|build/bin/cntk|make|cd|python3|apt-get)$|\.(py|sh)$")
-# What --check may say of a config that is right, where data, models of other configs or a folder is missing.
+# Messages that --check may end with for a correct config whose data, models or folders are missing.
 MISSING = r"does not exist|cannot (be )?open|No such file|not found"
 
 
 def commands_of(path):
-    """The lines of a document's indented blocks, or of a config's comments, that are commands."""
+    """Yields the commands in the indented blocks of a document, or in the comments of a config."""
     text = path.read_text(encoding="utf-8").replace("\\\n", " ")
     prefix = "    " if path.suffix == ".md" else "#   "
     for line in text.splitlines():
@@ -39,7 +38,7 @@ def commands_of(path):
             continue
         try:
             words = shlex.split(line[len(prefix):], comments=True)
-        except ValueError:  # a piece of text with an apostrophe
+        except ValueError:  # text with an apostrophe
             continue
         if words and COMMAND.search(words[0]) and "=" not in words[0]:
             yield words
@@ -51,7 +50,7 @@ class ExampleCommandsTest(EndToEndTest):
         shutil.copytree(ROOT / "Examples", self.folder / "Examples")
 
     def script(self, name, place):
-        """The path of a script that a command names from the top folder, or from its README's."""
+        """Returns the path of a script that a command names from the top folder or from the README's folder."""
         found = [folder / name for folder in (self.folder, place) if (folder / name).is_file()]
         if not found and (ROOT / name).is_file():
             found = [ROOT / name]

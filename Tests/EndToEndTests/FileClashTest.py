@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Slips in a path that would destroy what a command reads: each is refused before anything is written. What may be
-changed in place is."""
+"""Wrong paths that would overwrite an input of a command are refused before anything is written. Files that may be changed in
+place are changed."""
 import struct
 
 from EndToEnd import EndToEndTest, main
@@ -73,7 +73,7 @@ class FileClashTest(EndToEndTest):
             for more in ([], ["--check"]):
                 self.refuses("Train", "dumpFileName would overwrite '%s', which is %s as well" % (file, key),
                              ndl % file, "Train=[SimpleNetworkBuilder=default]", "makeMode=false", *more)
-        for _ in range(2):  # the second one finds the file that the variable names
+        for _ in range(2):  # the second command finds the file that the variable names
             self.cntk("configFile=exp.cntk", "command=Train", ndl % "$Out$", "makeMode=false",
                       "Train=[SimpleNetworkBuilder=default; NDLNetworkBuilder=[Out=dump.txt]]")
         self.assertTrue((self.folder / "dump.txt").exists())
@@ -121,7 +121,7 @@ class FileClashTest(EndToEndTest):
         self.assertEqual((self.folder / "u2.htk").stat().st_size, 28)
 
     def test_what_script_files_list_is_not_overwritten(self):
-        """By any output of a command whose reader finds the file in a list."""
+        """No output of a command may be a file in a list of its reader."""
         features = struct.pack(">iihh4f", 2, 100000, 8, 9, 1, 2, 3, 4)
         for name in "out.HLast", "archive":
             (self.folder / name).write_bytes(features)
@@ -174,7 +174,7 @@ class FileClashTest(EndToEndTest):
             self.refuses("Edit", message + " as well")
 
     def test_the_runs_own_files_are_not_what_the_config_names(self):
-        """Whatever the commands are: the log, which is opened first, and the file that says that all went well."""
+        """For all commands: the log, which is opened first, and the file that reports success."""
         self.write("a_Svd.log", DATA)
         self.refuses("Svd", "stderr would overwrite 'a_Svd.log', which is reader:file as well",
                      "stderr=a", "reader=[file=a_Svd.log]")
@@ -186,7 +186,7 @@ class FileClashTest(EndToEndTest):
         self.write("extra.mel", "m=LoadModel(m.dnn)\nSaveModel(x.dnn)\n")
         self.refuses("Edit", "doneFile would overwrite 'extra.mel', which is Edit:editPath as well",
                      "doneFile=extra.mel", "Edit=[editPath=edit.mel+extra.mel]")
-        self.refuses("Train", "doneFile would overwrite 'new.dnn', which is the model of command 'Train' as well",
+        self.refuses("Train", "doneFile would overwrite 'new.dnn', which is an output of command 'Train' as well",
                      "modelPath=new.dnn", "doneFile=new.dnn")
         run = self.run_command("Svd", "stderr=b", "doneFile=b_Svd.log", status=3)
         self.assertIn("doneFile would overwrite 'b_Svd.log', which is the log as well", run.stderr)
@@ -221,7 +221,7 @@ class FileClashTest(EndToEndTest):
                      "Write=[writer=[writerType=BinaryWriter; wfile=m.dnn; HLast=[sectionType=data]]]")
 
     def test_an_edit_may_be_in_place(self):
-        """As often as one likes: a script names the file where it saves. SVD loses what it does not keep."""
+        """An edit may repeat this, because its script names the file. SVD may not, because it loses data."""
         self.write("edit.mel", "m=LoadModel(m.dnn)\nRename(W1, V1)\nSaveModel(m.dnn)\n")
         self.run_command("Edit")
         edited = (self.folder / "m.dnn").read_bytes()

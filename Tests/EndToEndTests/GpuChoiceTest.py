@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What deviceId=auto takes, what the self-check catches and what is said where a GPU cannot be had, on emulated GPUs."""
+"""The choice of deviceId=auto, the self-check, and the messages about unusable GPUs, on emulated GPUs."""
 import fcntl
 import os
 import re
@@ -96,7 +96,7 @@ class GpuChoiceTest(EmulatedGpuTest):
         run = self.run_on("name=A;name=B", "command=Train:Test", "Train=[deviceId=1]", "Test=[action=test; deviceId=0]",
                           environment=self.emulate(), status=3)
         self.assertRegex(run.stderr, "command 'Test' asks for deviceId=0, but another command of this run computes on GPU 1; "
-                                     "one run uses one GPU, beside the CPU")
+                                     "one run uses one GPU, besides the CPU")
 
     def test_auto_leaves_a_gpu_that_is_wrong(self):
         environment = self.emulate()
@@ -131,7 +131,7 @@ class GpuChoiceTest(EmulatedGpuTest):
         self.assertRegex(line, "^deviceId=auto takes " + CARD % (3, "Good") +
                          ": 30 % busy, 824 of 1024 MiB free; not GPU 1 .Old.: Old has compute capability 5.2; 7.5 or "
                          "later is needed; GPU 2 .Wrong.: its self-check failed: the product of float gives .*$")
-        # Among equal ones the first.
+        # Among equal cards the first.
         self.assertIn("takes GPU 0 (A,", self.line(self.run_on("name=A;name=B", environment=environment)))
         self.assertIn("takes GPU 1 (B,", self.line(self.run_on("name=A;name=B", "excludedDevices=0", environment=environment)))
         self.assertIn("takes the CPU: no GPU can be used: GPU 0 (A): excludedDevices names it; GPU 1 (B): excludedDevices",
@@ -205,7 +205,7 @@ class GpuChoiceTest(EmulatedGpuTest):
                          r"maxSamplesInRAM=\1", run.stderr)
         self.assertTrue(fits, run.stderr)
         self.run_on("name=Small,memory=40", *arguments[:2], "minibatch=" + fits[1], environment=environment)
-        # What others hold counts.
+        # Memory that other processes hold is not free.
         run = self.run_on("name=Small,memory=1000,used=970", *arguments, status=6, environment=environment)
         self.assertRegex(run.stderr, "are free of 1048576000, ")
 

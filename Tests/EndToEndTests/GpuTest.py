@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains and tests on an emulated GPU what the CPU trains and tests, with the program's own way to a GPU library."""
+"""Trains and tests the same networks on an emulated GPU and on the CPU; the program itself loads the GPU library."""
 import os
 import subprocess
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Within an epoch the host does not wait for a GPU, whatever the network; counted by the emulated GPU. What a training
-must stop for is found all the same."""
+"""Within an epoch the host does not wait for a GPU, whatever the network; the emulated GPU counts the waits. A training still
+stops at NaN."""
 import random
 import re
 
@@ -55,7 +55,7 @@ class GpuWaitsTest(EmulatedGpuTest):
         return int(counts.read_text()), run
 
     def expect_no_waits(self, environment, *arguments):
-        """An epoch of three times the minibatches has as many waits."""
+        """An epoch of three times the minibatches has equally many waits."""
         short, run = self.waits(environment, 60, *arguments)
         long, _ = self.waits(environment, 180, *arguments)
         self.assertGreater(short, 0)
@@ -84,7 +84,7 @@ e = ErrorPrediction(labels, o, tag="eval")
         self.write("data.txt", "".join("%d |x %s |y %s\n" % (i, values(), label()) for i in range(200)))
 
     def write_sequences(self, dim, sparse=False):
-        """Of several lengths, so that there are gaps."""
+        """Writes sequences of several lengths, so that there are gaps."""
         values, label = self.frames(dim, sparse)
         self.write("data.txt", "".join("%d |x %s |y %s\n" % (i, values(), label())
                                        for i in range(80) for _ in range(2 + i % 3)))
@@ -151,7 +151,7 @@ z = Sigmoid(Times(W1, features))""", 12, 8)
         self.write_samples(12)
         none, _ = self.waits(environment, 180)
         lines, _ = self.waits(environment, 180, "Train=[SGD=[numMBsToShowResult=10]]")
-        self.assertEqual(lines, none + 2) # the third is that of the epoch's end
+        self.assertEqual(lines, none + 2) # the third wait is at the epoch's end
 
     def test_a_criterion_that_is_not_finite_is_found(self):
         environment = self.emulate()

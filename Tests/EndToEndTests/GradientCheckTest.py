@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""action=gradientCheck: which minibatches and elements it compares, and what it says where they do not agree."""
+"""action=gradientCheck: the minibatches and elements that it compares, and its messages about differences."""
 import re
 
 from EndToEnd import main
@@ -37,22 +37,22 @@ class GradientCheckTest(TwoClassesTest):
         self.assertRegex(log, lines)
         self.assertIn("\nMinibatch 2, 2 samples, criterion", log)
         self.assertIn("\nGradient check: all elements agree to 6 digits.\n", log)
-        # Of a model, where there is one; other commands are as if nobody had looked.
+        # The check takes the model if it exists, and leaves other commands unaffected.
         self.run_command("Train")
         model = (self.folder / "model/m.dnn").read_bytes()
         log = self.run_command("Gradients").stderr
         self.assertIn("Checking gradients of model model/m.dnn\n", log)
         self.assertRegex(log, r"WARNING: \S+: '\S*model/m.dnn' exists, so it is checked, not the network of "
-                              r"SimpleNetworkBuilder; for that, name another modelPath\n")
+                              r"SimpleNetworkBuilder; to check that network, give another modelPath\n")
         self.assertRegex(log, lines)
         self.run_command("Gradients:Train", "makeMode=false", "Gradients=[modelPath=none.dnn]")
         self.assertEqual((self.folder / "model/m.dnn").read_bytes(), model)
 
-    def test_gradient_check_of_as_many_minibatches_and_elements_as_asked_for(self):
+    def test_gradient_check_of_given_numbers_of_minibatches_and_elements(self):
         log = self.run_command("Gradients", "modelPath=none.dnn", "Gradients=[numMinibatches=1]").stderr
         self.assertIn("\nMinibatch 1, 3 samples", log)
         self.assertNotIn("\nMinibatch 2", log)
-        # Each minibatch has other elements.
+        # Each minibatch checks other elements.
         log = self.run_command("Gradients", "modelPath=none.dnn",
                                "Gradients=[numMinibatches=5; minibatchSize=1; elementsPerParameter=1]").stderr
         places = re.findall(r"\n  W1: 1 elements, at worst (\[\d, \d\]) with ", log)
@@ -60,7 +60,7 @@ class GradientCheckTest(TwoClassesTest):
         self.assertGreater(len(set(places)), 1)
 
     def test_gradient_check_with_the_mean_of_all_data(self):
-        """The mean of 1 and 3 is 2, the deviation 1: inputs of -1 and 1, and 2 * 0.5 * 1 for the weight of each."""
+        """The mean of 1 and 3 is 2, the deviation 1. So the inputs are -1 and 1, and the gradient 2 * 0.5 * 1 for each weight."""
         self.write("numbers.txt", "1 0\n3 0\n")
         self.write("numbers.cntk", "command=G\nprecision=double\nG=[ action=gradientCheck; minibatchSize=2\n"
                    "NDLNetworkBuilder=[ run=N\nN=[ features=Input(1, tag=feature); labels=Input(1, tag=label)\n"
@@ -73,7 +73,7 @@ class GradientCheckTest(TwoClassesTest):
 
     def test_gradient_check_messages(self):
         log = self.run_command("Gradients", "Gradients=[sigFigs=15]", status=3)
-        # The worst of all elements is that of its parameter.
+        # The worst of all elements is the worst of its parameter.
         place, parameter, numbers = re.search(r"by element (\[\d, \d\]) of parameter '(\w+)' is (\S+ by back-propagation and "
                                               r"\S+) by central differences", log.stderr).groups()
         self.assertRegex(log.stderr, r"\n  %s: \d+ elements, at worst %s with %s by central" % (
@@ -87,7 +87,7 @@ class GradientCheckTest(TwoClassesTest):
                       self.run_command("Gradients", "precision=float", status=3).stderr)
         self.assertIn("expected", self.run_command("Gradients", "Gradients=[numMinibatches=0]", status=3).stderr)
 
-    def test_gradient_check_of_data_that_are_no_numbers(self):
+    def test_gradient_check_of_nan(self):
         self.write("train.txt", DATA.replace("-1 0.25", "-1 1e999"))
         log = self.run_command("Gradients", "modelPath=none.dnn", "Gradients=[SimpleNetworkBuilder=[needPrior=false; "
                                "applyMeanVarNorm=false]]", status=5).stderr
@@ -97,8 +97,8 @@ class GradientCheckTest(TwoClassesTest):
                                "layerTypes=RectifiedLinear]]", status=5).stderr
         self.assertIn("the first node that is not finite: value of 'features' (InputValue), read from 'train.txt', dim=2", log)
 
-    def test_in_a_loop_the_first_node_in_time_is_told(self):
-        """Its delay nodes stand first in the order of nodes, but have of the step before what another one computed."""
+    def test_in_a_loop_the_first_node_in_time_is_named(self):
+        """Delay nodes are first in the order of nodes, but their values come from another node in the previous step."""
         self.write("n.ctf", "0 |x 1 |y 0\n0 |x 900 |y 0\n0 |x 1 |y 0\n")
         self.write("loop.cntk", "command=Train\nprecision=double\nTrain=[ action=train; modelPath=m.dnn\n"
                    "NDLNetworkBuilder=[ run=N\nN=[ x=Input(1, tag=feature); y=Input(1, tag=label); W=Parameter(1, 1)\n"
@@ -122,7 +122,7 @@ class GradientCheckTest(TwoClassesTest):
         self.log = run.stderr
         return run.returncode, run.stderr.splitlines()[-1]
 
-    def test_gradient_check_of_labels_that_the_criterion_is_not_for(self):
+    def test_gradient_check_of_unsuitable_labels(self):
         begin = (r"error: gradient check: the derivative of 'ce' by element \[\d, \d\] of parameter '\w' is \S+ by "
                  r"back-propagation and \S+ by central differences; expected agreement to 6 digits, but ")
         softmax = "ce=CrossEntropyWithSoftmax(labels, Plus(Times(W, features), b), tag=criterion)"
@@ -135,7 +135,7 @@ class GradientCheckTest(TwoClassesTest):
             self.assertRegex(message, begin + r"'labels' sum to " + total + r" in sample 0 of the minibatch, and "
                              r"CrossEntropyWithSoftmax expects labels that sum to 1: by its formula, softmax minus labels, "
                              r"others have a gradient that is not that of its value$")
-        # Weighted labels are computed ones.
+        # Weighted labels are computed.
         status, message = self.check_gradients("1 0", softmax.replace("labels", "Scale(Constant(2), labels)"))
         self.assertEqual(status, 4)
         self.assertRegex(message, " sum to 2 in sample 0 of the minibatch")
@@ -145,12 +145,12 @@ class GradientCheckTest(TwoClassesTest):
                          r"from 0 to 1: others have logarithms of negative numbers$")
 
     def test_gradient_check_at_a_kink(self):
-        """Where a RectifiedLinear is 0 its gradient is the slope of one side, the difference the middle of both."""
+        """At 0 the gradient of RectifiedLinear is the slope of one side; the difference quotient is the mean of both."""
         status, message = self.check_gradients(
             "1", "ce=SquareError(labels, RectifiedLinear(Plus(Times(W, features), b)), tag=criterion)", 1)
         self.assertEqual(status, 5)
         self.assertIn("but here differences say nothing: the criterion has a kink or a jump", message)
-        # The line of a parameter is about its worst element, here the one at the kink.
+        # The line of a parameter has its worst element, here the element at the kink.
         for bias, row in ("0 1", 0), ("1 0", 1):
             self.write("bias.txt", bias.replace(" ", "\n") + "\n")
             self.check_gradients("1 1", "V=Parameter(2, 1, init=fromFile, initFromFilePath=bias.txt)\n"

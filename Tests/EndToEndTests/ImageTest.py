@@ -273,7 +273,7 @@ class ImageTest(EndToEndTest):
         for epochs in 1, 2, 3:
             cut(epochs)
             self.assertEqual(train("100:0:30", "20:0"), (whole, lines[2 * epochs:]), epochs)
-        # 0 is what is meant also where the config says another number from now on.
+        # 0 is kept even if the config has another number from now on.
         cut(1)
         resumed = train("0:0:30", "0")
         self.assertEqual(resumed, (whole, lines[2:]))
@@ -296,7 +296,7 @@ class ImageTest(EndToEndTest):
                 self.assertLess(float(re.search(r"ErrorPrediction/Sample = (\S+)", criteria[-1][0]).group(1)), 0.1)
                 self.assertEqual(self.read(layout + "/dump.txt").strip(),
                                  "h1.W=LearnableParameter [8,12]   learningRateMultiplier=1.000000  NeedsGradient=true")
-            # A matrix over the elements of the image is the same layer.
+            # A matrix times the elements of the image is the same layer.
             self.assertEqual(criteria[0], criteria[1])
             self.assertEqual(len(criteria[0]), 13)
 

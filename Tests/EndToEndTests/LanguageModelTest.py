@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Language models: the example's scripts, and its networks against trigram models."""
+"""Language models: the example's scripts, and its networks compared with trigram models."""
 import math
 import os
 import random
@@ -21,7 +21,7 @@ Ge2:1 The LORD'S day; (well-beloved) Cush's son?
 
 
 def agreeing_text(rng, count):
-    """The last word of a sentence follows from its first one, which trigrams do not see."""
+    """Makes a text in which the last word of a sentence depends on the first one, which trigrams do not see."""
     lines = []
     for _ in range(count):
         kind = rng.randrange(4)
@@ -81,7 +81,7 @@ class LanguageModelTest(EndToEndTest):
                    "SGD=[ maxEpochs=1; minibatchSize=2; learningRatesPerSample=0.1 ]\n" + reader % "nce" +
                    "Test=[ action=test\n" + reader % "softmax")
         log = self.cntk("configFile=c.cntk").stderr
-        # Whatever came before, as the bias alone says.
+        # Only the bias decides, independent of the previous words.
         words = ["a", "b", "</s>", "b", "a", "a", "</s>", "<unk>", "</s>"]
         probabilities = {"</s>": 0.1, "a": 0.2, "b": 0.3, "<unk>": 0.4}
         wanted = math.exp(-sum(math.log(probabilities[w]) for w in words) / len(words))
@@ -89,7 +89,7 @@ class LanguageModelTest(EndToEndTest):
         self.assertTrue(found, log)
         self.assertAlmostEqual(float(found.group(1)), wanted, places=6)
         self.assertIn("__CHECKED__", self.cntk("configFile=c.cntk", "command=Test", "--check").stderr)
-        # With one noise word its labels are as large as those of classes, which are the default.
+        # With one noise word the labels have as many rows as labels of classes, the default.
         self.write("net.ndl", self.read("net.ndl").replace("Input(6", "Input(4"))
         self.assertIn("error: NCEBasedCrossEntropyWithSoftmax 'c' takes words with their probabilities, but stream 'labels' "
                       "has words with their classes; expected mode=nce of its reader, with noise_number",
@@ -117,11 +117,11 @@ class LanguageModelTest(EndToEndTest):
                                "19", "--classes", "4", "--cntk", CNTK, "--work", self.folder / "work", "numCPUThreads=2",
                                "Hidden=60", "Lstm_Train=[SGD=[maxEpochs=16;learningRatesPerSample=0.05*8:0.02*4:0.005]]")
         found = self.perplexities(text)
-        # The last word is certain to who remembers the first one; trigrams guess one of four.
+        # A network that remembers the first word knows the last one; trigrams guess one of four.
         self.assertLess(found["Lstm"], 0.88 * found["Trigram, Kneser-Ney"], text)
 
     def test_networks_on_newspaper_text(self):
-        data = self.shared("data/ptb")  # single words, without regard to what is before them, have a perplexity of 253
+        data = self.shared("data/ptb")  # single words without context have a perplexity of 253
         for kind, epochs, limit in (("Rnn", 2, 190), ("Lstm", 3, 155)):
             text = self.run_script(EXAMPLE / "RunLanguageModel.py", "--train", data / "ptb.valid.txt", "--test",
                                    data / "ptb.test.txt", "--vocabulary", "3000", "--classes", "50", "--kind", kind,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Readers and writers of words through the real program: word classes, a language model's data, slot filling."""
+"""Tests readers and writers of words with the real program: word classes, data of language models, slot filling."""
 import os
 
 from EndToEnd import EndToEndTest, main
@@ -67,7 +67,7 @@ class LanguageTest(EndToEndTest):
         self.write("exp.cntk", CLASSES)
         self.write("text.txt", "a b a\n</s> b a c </s>\nd a\n")
         run = self.cntk("configFile=exp.cntk")
-        # </s> counts once a line; c and d occur once, one of them is beyond the size.
+        # </s> counts once a line; c and d occur once, and one of them exceeds the size.
         self.assertEqual(self.read("out/vocab.txt"), "     0\t     4\ta\t0\n     1\t     3\t</s>\t1\n"
                                                      "     2\t     2\tb\t1\n     3\t     1\t<unk>\t1\n"
                                                      "     4\t     1\tc\t1\n")
@@ -81,9 +81,9 @@ class LanguageTest(EndToEndTest):
             "Created label-mapping file with 5 entries.", "Created vocabulary file with 5 entries.",
             "Created word-to-class map with 5 entries.", "Created class-to-index map with 2 entries.", ""])
 
-    def test_what_counts_as_a_word(self):
+    def test_splitting_into_words(self):
         self.write("exp.cntk", CLASSES)
-        # A mark of the encoding is no part of the first word; tabs are blanks; a line may end in its marker alone.
+        # A byte order mark is no part of the first word; tabs are blanks; a line may have the end marker only.
         self.write("text.txt", "\ufeffb\ta </s>\na  b b\n")
         self.cntk("configFile=exp.cntk", "wc=[nbrClass=0]")
         self.assertEqual(self.read("out/vocab.txt"), "     0\t     2\t</s>\t0\n     1\t     2\ta\t0\n     2\t     3\tb\t0\n")
@@ -91,11 +91,11 @@ class LanguageTest(EndToEndTest):
     def test_words_beyond_the_size_and_the_cutoff_are_unknown(self):
         self.write("exp.cntk", CLASSES)
         self.write("text.txt", "a a a b b c d\na c d d\n")
-        # a 4, d 3, b, c and </s> 2: two are above the cutoff, and one of them stands for all others.
+        # Counts: a 4, d 3, b, c and </s> 2. Two words are above the cutoff, and one of them replaces all others.
         log = self.cntk("configFile=exp.cntk", "wc=[cutoff=2]").stderr
         self.assertIn("vocabSize=5, but only 2 words occur more often than cutoff=2; 2 words are written", log)
         self.assertEqual(self.read("out/vocab.txt").split(), ["0", "9", "<unk>", "1", "1", "4", "a", "1"])
-        # Two words with equal shares, which fill a class each.
+        # Two words with equal shares; each fills a class.
         self.write("text.txt", "a a b\n")
         self.cntk("configFile=exp.cntk", "makeMode=false", "wc=[vocabSize=2]")
         self.assertEqual(self.read("out/vocab.txt").split(), ["0", "2", "<unk>", "0", "1", "2", "a", "1"])
@@ -105,11 +105,11 @@ class LanguageTest(EndToEndTest):
         self.write("exp.cntk", CLASSES)
         self.write("text.txt", "a b c\n")
         log = self.cntk("configFile=exp.cntk", "wc=[vocabSize=4; nbrClass=50]").stderr
-        # Each of the four words is more than a fiftieth: the first one is beyond the end of class 0 already.
+        # Each of the four words has more than a fiftieth, so the first one already exceeds class 0.
         self.assertEqual(self.read("out/word2cls.txt"), "1\n2\n3\n4\n")
         self.assertEqual(self.read("out/cls2idx.txt"), "0\n1\n2\n3\n")
         self.assertIn("Created class-to-index map with 4 entries.", log)
-        self.assertIn("WARNING: writeWordAndClass: '</s>', the most frequent word, is more than the share of one of 50 "
+        self.assertIn("WARNING: writeWordAndClass: '</s>', the most frequent word, is larger than the share of one of 50 "
                       "classes: class 0 has no word, and the class-to-index map begins with class 1; expected at most "
                       "nbrClass=4\n", log)
         self.assertNotIn("WARNING", self.cntk("configFile=exp.cntk", "wc=[vocabSize=4; nbrClass=4]",
@@ -123,11 +123,11 @@ class LanguageTest(EndToEndTest):
         log = self.cntk("configFile=exp.cntk").stderr
         self.assertIn("All output files up to date.", log)
         self.assertNotIn("WARNING", log)
-        # What can be seen of other parameters is told.
+        # A vocabulary that contradicts the parameters gives a warning.
         for argument, sign in (("vocabSize=2", "3 words, but vocabSize is 2"), ("nbrClass=1", "2 classes, but nbrClass is 1"),
                                ("nbrClass=0", "2 classes, but nbrClass is 0")):
-            self.assertIn("WARNING: 'out/vocab.txt' has %s: it was made with other parameters; makeMode=false makes it "
-                          "anew\n" % sign, self.cntk("configFile=exp.cntk", "wc=[%s]" % argument).stderr)
+            self.assertIn("WARNING: 'out/vocab.txt' has %s: it was written with other parameters; makeMode=false writes it "
+                          "again\n" % sign, self.cntk("configFile=exp.cntk", "wc=[%s]" % argument).stderr)
         self.assertNotIn("All output files up to date.", self.cntk("configFile=exp.cntk", "makeMode=false").stderr)
         os.remove(self.folder / "out/words.txt")
         self.assertNotIn("All output files up to date.", self.cntk("configFile=exp.cntk").stderr)
@@ -164,12 +164,12 @@ class LanguageTest(EndToEndTest):
     def test_slot_filling(self):
         self.write_slots()
         self.write("train.txt", "BOS O\nfly O\nto O\nrome CITY\nEOS O\n\nBOS O\nto O\nrome CITY\nEOS O\n\n")
-        # The book's spelling of nbruttsineachrecurrentiter is a name like the other: nothing is unknown in this config.
+        # The book's spelling of nbruttsineachrecurrentiter is accepted: no name of this config is unknown.
         self.assertNotIn("nbrutt", self.cntk("configFile=exp.cntk", "strictConfig=true").stderr.split("Precision")[1])
         self.assertIn("also nbruttineachrecurrentiter", self.cntk("--help", "nbruttineachrecurrentiter").stdout)
         self.assertEqual(self.read("out/labels.txt"), "O O O CITY O \nO O CITY O \n")
         self.assertEqual(self.read("out/y.txt"), self.read("out/labels.txt"))
-        # The second one finds the disk full: the first one stays as it was, too.
+        # The second file finds the disk full, so the first one stays unchanged, too.
         for name in "y", "labels":
             self.write("out/%s.txt" % name, "old\n")
         self.fill_disk_for("out/labels.txt")
@@ -177,7 +177,7 @@ class LanguageTest(EndToEndTest):
                       self.cntk("configFile=exp.cntk", "command=Write", status=6).stderr)
         self.assertEqual([self.read("out/%s.txt" % name) for name in ("y", "labels")], ["old\n", "old\n"])
 
-    def test_what_a_writer_cannot_write_is_told(self):
+    def test_messages_of_writers(self):
         self.write_slots()
         self.write("train.txt", "fly O\nrome CITY\n")
         self.write("classes.txt", "0\t2\tO\t0\n1\t1\tCITY\t1\n")
@@ -198,7 +198,7 @@ class LanguageTest(EndToEndTest):
 
     def test_a_writer_is_tested_with_the_inputs(self):
         self.write_slots()
-        # Two lengths: a second minibatch, for which nothing but the criterion, which reads them sparse, asks for labels.
+        # Two lengths, so there is a second minibatch. Only the criterion, which reads sparse labels, needs them.
         self.write("train.txt", "BOS O\nrome CITY\nEOS O\n\nfly O\nrome CITY\n\n")
         self.cntk("configFile=exp.cntk", "command=Train")
         run = self.cntk("configFile=exp.cntk", "command=Write", "outputNodeNames=c",
@@ -207,7 +207,7 @@ class LanguageTest(EndToEndTest):
         self.assertNotIn("unknown key 'unittest'", run.stderr)
         run = self.cntk("configFile=exp.cntk", "command=Write", "outputNodeNames=c",
                         "Write=[writer=[unittest=true]]", status=3)
-        self.assertIn("the LUSequenceWriter wants node 'y', which the command does not write; it writes labels, "
+        self.assertIn("the LUSequenceWriter needs node 'y', which the command does not write; it writes labels, "
                       "features;", run.stderr)
 
     def test_sparse_inputs_are_written_as_dense_ones(self):
@@ -218,13 +218,13 @@ class LanguageTest(EndToEndTest):
         self.cntk("configFile=exp.cntk", "command=Train:Words")
         rows = [[i for i, value in enumerate(line.split()) if float(value) == 1]
                 for line in self.read("out/values.features").splitlines()]
-        # The word, and five rows below the one behind it; the last one is behind itself.
+        # The word, and five rows below it the next word; the last word is its own next word.
         self.assertEqual(rows, [[0, 7], [2, 9], [4, 9], [3, 9], [4, 9]])
         self.cntk("configFile=exp.cntk", "command=Write", "Write=[writer=[outputNodeNames=features; "
                   "features=[file=out/words.txt; token=both.txt; nbest=2]]]", "outputNodeNames=features")
         self.assertEqual(self.read("out/words.txt").splitlines(), ["BOS >rome rome >EOS EOS >EOS ", "fly >EOS EOS >EOS "])
 
-    def test_beside_a_text_that_is_shuffled_other_data_need_its_order(self):
+    def test_data_next_to_a_shuffled_text_need_its_order(self):
         self.write("words.txt", "0 9 a 0\n1 9 b 0\n")
         texts = ["a b a", "b a a", "b b a", "a a a", "b a b", "a b b"] * 4
         self.write("text.txt", "\n".join(texts))

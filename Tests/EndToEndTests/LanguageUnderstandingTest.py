@@ -16,7 +16,7 @@ DAYS = ["monday", "friday", "sunday"]
 
 
 def sentence(rng):
-    """Which kind of place a city is depends on a word that may lie several tokens before it."""
+    """Makes a sentence in which the kind of a city depends on a word several tokens before it."""
     start, end = rng.sample(CITIES, 2)
     parts = [("from", start, "fromloc"), ("to", end, "toloc")]
     rng.shuffle(parts)
@@ -44,7 +44,7 @@ class LanguageUnderstandingTest(EndToEndTest):
         self.assertTrue(found, text)
         return float(found.group(1))
 
-    def test_readers_side_by_side_have_as_many_sentences_as_the_first_says(self):
+    def test_parallel_sentences_follow_the_first_reader(self):
         self.write("train.txt", "BOS O\nrome B\nEOS O\n\n" * 4)
         self.write("words.txt", "BOS\nEOS\nrome\n")
         self.write("tags.txt", "O\nB\n")
@@ -105,16 +105,16 @@ class LanguageUnderstandingTest(EndToEndTest):
         for script, more in ("ConvertAtis.py", ["e"]), ("RunAtis.py", ["--work", self.folder / "e"]):
             text = self.run_script(EXAMPLE / script, "--train", "train.txt", "--test", "bad.txt", "--labels",
                                    "data/labels.txt", *more, status=1)
-            self.assertIn("The test has labels that the list does not have: B-other", text)
+            self.assertIn("The test has labels that are not in the list: B-other", text)
             self.assertNotIn("Traceback", text)
 
-    def test_lstm_remembers_what_decides_the_slot(self):
+    def test_lstm_remembers_earlier_words(self):
         rng = random.Random(7)
         self.write_sentences("train.txt", [sentence(rng) for _ in range(800)])
         self.write_sentences("test.txt", [sentence(rng) for _ in range(200)])
         text = self.run_script(EXAMPLE / "RunAtis.py", "--train", "train.txt", "--test", "test.txt", "--cntk", CNTK,
                                "--work", self.folder / "work", "--seeds", "1", "Atis_Train=[SGD=[maxEpochs=9]]")
-        self.assertGreater(self.f1(text), 97, text)  # without memory the kinds of places are guessed
+        self.assertGreater(self.f1(text), 97, text)  # a network without memory guesses the kinds of places
 
     def test_part_of_atis(self):
         data = self.shared("data/atis")

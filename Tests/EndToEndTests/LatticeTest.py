@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lattices beside features and labels: the documentation's example is read, what is wrong is told where it stands."""
+"""Lattices of a reader: the documentation's example is read, and errors name their places."""
 import re
 import struct
 
@@ -47,8 +47,8 @@ class LatticeTest(EndToEndTest):
     def test_example_of_the_documentation(self):
         run = self.cntk("configFile=exp.cntk")
         self.assertEqual(re.findall("WARNING: (.*)", run.stderr), [
-            "exp.cntk:10:22: HTKMLFReader: phoneFile is not read, since the states and their times are those of the "
-            "lattices",
+            "exp.cntk:10:22: HTKMLFReader: phoneFile is not read, since the lattices contain the states and their "
+            "times",
             "exp.cntk:11:53: HTKMLFReader: numLatTocFile is not read, since the labels are the reference"])
         self.assertIn("reading list of lattices den.toc ... total 2 entries\n", run.stderr)
         self.assertIn("skipping utterance 'w' (train.scp:3): it has no lattice in 'den.toc'\n", run.stderr)

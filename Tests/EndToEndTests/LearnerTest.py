@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whole trainings computed a second time, with one number after the other: every update rule, schedule and control of
-rate and minibatch size. What the program logs must be what comes out here."""
+"""Computes whole trainings a second time with plain numbers: every update rule, schedule and control of rate and minibatch size.
+The program must log the same values."""
 import math
 import random
 import re
@@ -44,12 +44,12 @@ READER = """readerType=UCIFastReader
 
 
 def single(value):
-    """As single precision, widened again: so rates and momenta are read."""
+    """Rounds to single precision, as the program does with rates and momenta."""
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
 def at(values, epoch):
-    """Schedules: beyond the end the last value holds."""
+    """Returns the value of a schedule; the last value holds for all further epochs."""
     return values[min(epoch, len(values) - 1)]
 
 
@@ -64,7 +64,7 @@ def samples_of(seed, count):
 
 
 class Scalar:
-    """The training of NETWORK by the formulas alone. events: what must be in the log."""
+    """Trains NETWORK by the formulas alone. events: the expected events of the log."""
 
     def __init__(self, options, train, validation, start):
         self.o = options
@@ -81,7 +81,7 @@ class Scalar:
         return self.o.get(name, default)
 
     def schedule(self, name):
-        """The list that a schedule stands for, or None."""
+        """Returns the list of a schedule, or None."""
         if name not in self.o:
             return None
         values = []
@@ -102,7 +102,7 @@ class Scalar:
         return single(at(self.rates(), epoch))
 
     def momentum(self, epoch):
-        """Per sample."""
+        """Returns the momentum per sample."""
         if "momentumPerSample" in self.o:
             return single(at(self.schedule("momentumPerSample"), epoch))
         if "momentumAsTimeConstant" in self.o:
@@ -117,7 +117,7 @@ class Scalar:
         return [b[i] + sum(w[j * CLASSES + i] * x[j] for j in range(FEATURES)) for i in range(CLASSES)]
 
     def evaluate(self, samples, gradient=None):
-        """Sums of criterion and errors; adds to the gradient."""
+        """Returns sums of criterion and errors; adds to the gradient."""
         loss = errors = 0.0
         for x, label in samples:
             z = self.scores(x)
@@ -208,7 +208,7 @@ class Scalar:
         return int(self.number("epochSize", 0)) or len(self.train)
 
     def run(self, epoch, rate, size, samples=None):
-        """Averages of criterion and errors over an epoch, or over one that is so many samples long."""
+        """Returns averages of criterion and errors over an epoch, or over an epoch of the given number of samples."""
         loss = errors = 0.0
         samples = samples or self.epoch_samples()
         position, end = epoch * samples, (epoch + 1) * samples
@@ -233,7 +233,7 @@ class Scalar:
         before = self.snapshot()
         most = min(int(at(self.schedule("numMiniBatch4LRSearch") or [500], epoch)) * self.size(epoch),
                    int(self.number("epochSize", 0)) or INFINITY)
-        loss, errors = self.run(epoch, rate, size, most)  # from where epochs of this length have it begin
+        loss, errors = self.run(epoch, rate, size, most)  # the beginning of epochs of this length
         self.restore(before)
         self.events.append(("trial", loss, errors, rate))
         return loss
@@ -312,7 +312,7 @@ class Scalar:
                 self.events.append(("end", rate))
                 return
             adapts = self.o.get("autoAdjustMinibatch") == "true" and i >= len(self.schedule("minibatchSize") or [256])
-            # What AdjustAfterEpoch did to the rate does not count.
+            # The ratio ignores changes of the rate by AdjustAfterEpoch.
             listed = control == "adjustafterepoch" and self.rates()
             ratio = self.listed_rate(i) / self.listed_rate(0) if listed else rate / first_rate
             chosen = self.search_size(i, chosen, rate, ratio) if adapts else 0  # none
@@ -413,7 +413,7 @@ class LearnerTest(EndToEndTest):
             self.write(name, "".join("%s %s %s %d\n" % (*x, label) for x, label in samples))
 
     def check(self, validate=False, adjust=None, **options):
-        """The log of the program against the numbers of Scalar."""
+        """Compares the log of the program with the numbers of Scalar."""
         options = {"maxEpochs": 4, "minibatchSize": 6, **options}
         if (adjust or {}).get("autoAdjustLR") != "SearchBeforeEpoch" and "learningRatesPerMB" not in options:
             options.setdefault("learningRatesPerSample", 0.02)
@@ -471,7 +471,7 @@ class LearnerTest(EndToEndTest):
             self.assertEqual(log.count("Sparse gradients are updated by adagrad, not by"), rule != "AdaGrad", log)
         self.assertEqual(len(models), 1)
 
-    def test_the_mean_size_of_a_minibatch_goes_on_from_training_to_training(self):
+    def test_the_mean_minibatch_size_continues_across_trainings(self):
         options = {"maxEpochs": 2, "minibatchSize": 6, "learningRatesPerSample": 5, "gradUpdateType": "FSAdaGrad"}
         lines = "\n".join("    %s=%s" % item for item in options.items())
         first = Scalar(options, self.train, None, self.start)
@@ -485,7 +485,7 @@ class LearnerTest(EndToEndTest):
         for name in ("first.cntk", "both.cntk"):
             self.write(name, config if name == "first.cntk" else both)
         want = [event for event in first.events + second.events if event[0] == "train"]
-        # The second one may be of any action that trains.
+        # The second command may be any action that trains.
         adapt = "Again=[ action=adapt; origModelFileName=m.dnn.0 ]"
         for runs in ([["configFile=both.cntk"]], [["configFile=first.cntk"], ["configFile=both.cntk"]],
                      [["configFile=both.cntk", adapt]]):
@@ -520,7 +520,7 @@ class LearnerTest(EndToEndTest):
     # ---- control of the rate
 
     def test_no_control(self):
-        self.check(validate=True, learningRatesPerSample="0.1*2:0")  # below the least rate the training ends
+        self.check(validate=True, learningRatesPerSample="0.1*2:0")  # a lower rate ends the training
 
     def test_after_epoch_it_reduces(self):
         for validate in (False, True):
@@ -582,7 +582,7 @@ class LearnerTest(EndToEndTest):
                 self.check(epochSize=41, maxEpochs=4, momentumPerMB=0, adjust={
                     "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 4, "numBestSearchEpoch": best})
 
-    def test_what_is_searched_is_compared_with_criteria_not_errors(self):
+    def test_searches_compare_criteria_not_errors(self):
         for validate in (False, True):
             self.check(validate=validate, epochSize=41, maxEpochs=5, adjust={
                 "autoAdjustLR": "SearchBeforeEpoch", "numMiniBatch4LRSearch": 3, "UseEvalCriterionControlLR": "true"})
@@ -609,7 +609,7 @@ class LearnerTest(EndToEndTest):
                 "autoAdjustLR": "AdjustAfterEpoch", "reduceLearnRateIfImproveLessThan": 0.9,
                 "learnRateDecreaseFactor": 0.2, "autoAdjustMinibatch": "true", "numMiniBatch4LRSearch": 5,
                 "minibatchSearchCriterionErrorMargin": 0.1, "loadBestModel": "false"})
-        # Going back to the model before takes its minibatch size, too.
+        # Going back to the previous model also restores its minibatch size.
         self.check(minibatchSize="64", gradUpdateType="FSAdaGrad", learningRatesPerSample="0.25:5", epochSize=1000,
                    maxEpochs=6, adjust={"autoAdjustLR": "AdjustAfterEpoch", "learnRateDecreaseFactor": 0.5,
                                         "autoAdjustMinibatch": "true", "numMiniBatch4LRSearch": 4})
@@ -617,7 +617,7 @@ class LearnerTest(EndToEndTest):
     # ---- what is drawn at random
 
     def drawn(self, name, threads=1, seed=0, dropout=0.3, noise=0.001, order="auto"):
-        """The bytes of the models after 0, 1, ... epochs, and what the reader says of its orders."""
+        """Returns the bytes of the models after 0, 1, ... epochs, and the reader's messages about its orders."""
         self.write("drawn.cntk", DRAWN % dict(locals(), self=None))
         log = self.cntk("configFile=drawn.cntk").stderr
         models = [(self.folder / name / ("m.dnn" + end)).read_bytes() for end in (".0", ".1", ".2", "")]
@@ -632,14 +632,14 @@ class LearnerTest(EndToEndTest):
         other, _ = self.drawn("other", seed=7)
         self.assertNotEqual(other[0], first[0][0])
 
-    def test_each_kind_of_chance_has_a_stream_of_its_own(self):
+    def test_each_kind_of_random_numbers_has_its_own_stream(self):
         self.write("train.txt", "".join("%s %s %s %d\n" % (*x, label) for x, label in samples_of(6, 1000)))
         models, orders = self.drawn("all")
         for name, change in (("seed", {"seed": 7}), ("dropout", {"dropout": 0}), ("noise", {"noise": 0}),
                              ("order", {"order": "none"})):
             changed, others = self.drawn(name, **change)
             self.assertNotEqual(changed[1], models[1])
-            # Start values and orders are drawn as if nothing else were.
+            # Initial values and orders do not depend on other random numbers.
             if name != "seed":
                 self.assertEqual(changed[0], models[0])
             if name != "order":
@@ -688,7 +688,7 @@ class LearnerTest(EndToEndTest):
                                **chance(0.3, "UseCVSetControlLRIfCVExists", "false"),
                                **chance(0.2, "UseEvalCriterionControlLR", "true")})
             elif control == "SearchBeforeEpoch":
-                # Few: over the default of 500 minibatches rounding grows to more than the tolerance.
+                # A small number: over the default of 500 minibatches rounding exceeds the tolerance.
                 adjust.update({"numMiniBatch4LRSearch": some(1, 3, "2:4", 20),
                                **chance(0.5, "numPrevLearnRates", 0, 1, 2),
                                **chance(0.5, "numBestSearchEpoch", 0, 2, 3),

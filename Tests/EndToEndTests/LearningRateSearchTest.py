@@ -11,7 +11,7 @@ EXAMPLE = ROOT / "Examples/LearningRateSearch/RunLearningRateSearch.py"
 
 class LearningRateSearchTest(EndToEndTest):
     def compare(self, status, *more):
-        """Runs the example on the digits; returns its output and the epochs that its search trained."""
+        """Runs the example on the digits; returns its output and the number of epochs of its search."""
         data = self.shared("data/digits")
         run = subprocess.run([sys.executable, "-B", EXAMPLE, "--digits", data, "--cntk", CNTK, "--work", self.folder / "work",
                               *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -23,10 +23,10 @@ class LearningRateSearchTest(EndToEndTest):
     def test_the_search_trains_all_epochs_and_ends_below_the_best_fixed_rate(self):
         text, epochs = self.compare(0, "--epochs", "10")
         self.assertEqual(epochs, 10, text)
-        # Three epochs are too few to find a large rate. The same folder with other settings trains again.
+        # Three epochs are too few to find a large rate. Other settings in the same folder train again.
         text, epochs = self.compare(1, "--epochs", "3")
         self.assertEqual(epochs, 3, text)
-        self.assertIn("The search does not do what its paper claims: the search ended at a cross-entropy of ", text)
+        self.assertIn("The search contradicts its paper: the search ended at a cross-entropy of ", text)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What would end a later command is told before the first one runs; what may still come is not asked for."""
+"""Errors that would end a later command are reported before the first command runs; files that an earlier command writes
+may be missing."""
 import struct
 
 from EndToEnd import CNTK, main
@@ -28,7 +29,7 @@ class LookAheadTest(MessagesTestCase):
         self.edit("Test=[\n  action=test\n  reader=[\n    readerType=UCIFastReader\n    file=train.txt",
                   "Test=[\n  action=test\n  reader=[\n    readerType=UCIFastReader\n    file=trian.txt")
         self.assertEqual(self.error("command=Train:Test", status=4),
-                         "exp.cntk:23:10: error: data file 'trian.txt' does not exist, and no command before makes it; "
+                         "exp.cntk:23:10: error: data file 'trian.txt' does not exist, and no earlier command writes it; "
                          "did you mean 'train.txt' in folder '.'?")
         self.assert_nothing_ran()
 
@@ -66,13 +67,13 @@ class LookAheadTest(MessagesTestCase):
                  "error: 'More:reader:labels:labelType' is 'next', expected one of category, nextWord, none"),
                 (words + "labelIn=[ labelDim=2 ]; labels=[ labelDim=3 ]", "differ; both are the size of one vocabulary"),
                 (words + "labelIn=[ labelDim=2; labelMappingFile=gone ]; labels=[ labelType=none ]",
-                 "error: data file 'gone' does not exist, and no command before makes it"),
+                 "error: data file 'gone' does not exist, and no earlier command writes it"),
                 (slots + "labelIn=[ token=map.txt ]", "error: the reader has 1 label blocks; expected two"),
                 (slots + "labelIn=[ token=map.txt ]; labels=[ token=map.txt; mode=klass ]", "expected one of plain, class"),
                 (slots + "labelIn=[ token=gone ]; labels=[ token=map.txt ]",
-                 "error: data file 'gone' does not exist, and no command before makes it"),
+                 "error: data file 'gone' does not exist, and no earlier command writes it"),
                 (slots + "wordmap=gone; labelIn=[ token=map.txt ]; labels=[ token=map.txt ]",
-                 "error: data file 'gone' does not exist, and no command before makes it"),
+                 "error: data file 'gone' does not exist, and no earlier command writes it"),
                 ("readerType=DSSMReader; a=[ dim=2; file=d.bin ]", "error: the reader has 1 feature blocks, a; expected two"),
                 ("readerType=DSSMReader; a=[ dim=2; file=d.bin ]; b=[ dim=2; file=d.bin ]; c=[ labelDim=many ]",
                  "'More:reader:c:labelDim' is 'many', expected a whole number"),
@@ -92,8 +93,8 @@ class LookAheadTest(MessagesTestCase):
                 ("writerType=BinaryWriter; wfile=w.bin; HLast=[ sectionType=text ]",
                  "'Write:writer:HLast:sectionType' is 'text', expected one of "),
                 ("writerType=HTKMLFWriter; outputNodeNames=HLast; HLats=[ dim=2; scpFile=o.scp ]",
-                 "error: outputNodeNames lists 'HLast', but the writer has no block HLast=[...] that says where its values "
-                 "go; did you mean 'HLats'?"),
+                 "error: outputNodeNames lists 'HLast', but the writer has no block HLast=[...] that names the file for its "
+                 "values; did you mean 'HLats'?"),
                 ("writerType=LUSequenceWriter; outputNodeNames=HLast; HLast=[ file=train.txt; token=tags.txt ]",
                  "error: file would overwrite 'train.txt'")):
             with self.subTest(writer):
@@ -109,7 +110,7 @@ class LookAheadTest(MessagesTestCase):
                         "readerType=LMSequenceReader; file=text.txt; labels=[ labelType=none ]; "
                         "labelIn=[ labelMappingFile=w.txt ] ] ]", "Words=[ action=writeWordAndClass; inputFile=text.txt; "
                         "vocabSize=4; outputVocabFile=v.txt; outputMappingFile=w.txt; nbrClass=0 ]", status=None)
-        self.assertIn("in command 'More'", run.stderr)  # for the network's inputs are others
+        self.assertIn("in command 'More'", run.stderr)  # because the network has other inputs
         self.assertNotIn("does not exist", run.stderr)
         self.assertTrue((self.folder / "m.dnn").exists())
 
@@ -119,7 +120,7 @@ class LookAheadTest(MessagesTestCase):
         self.assertTrue((self.folder / "out/again.HLast").exists())
 
     def test_data_that_are_no_single_file(self):
-        # What a list means is the reader's business, when its turn comes.
+        # Only the reader knows the meaning of a list.
         self.assertIn("in command 'Test'", self.run_all_failing("Train:Test", "Test=[ reader=[ file=a.txt+b.txt ] ]"))
         self.assertTrue((self.folder / "m.dnn").exists())
 
@@ -160,7 +161,7 @@ class LookAheadTest(MessagesTestCase):
                 for more in ("reader=[ readerType=%s; %s ]" % (name, block),
                              "reader=[ readers=p; p=[ readerType=%s; %s ] ]" % (name, block)):
                     with self.subTest(more):
-                        self.assertIn("data file 'gone' does not exist, and no command before makes it", self.error(
+                        self.assertIn("data file 'gone' does not exist, and no earlier command writes it", self.error(
                             "command=Train:More", "More=[ action=test; modelPath=m.dnn; %s ]" % more, status=4))
                         self.assert_nothing_ran()
 
@@ -172,7 +173,7 @@ class LookAheadTest(MessagesTestCase):
         self.run_all("Train:Test", "makeMode=false", "allowMapCreation=true")
 
     def test_data_named_around_the_reader(self):
-        self.assertIn("'gone' does not exist, and no command before makes it", self.error(
+        self.assertIn("'gone' does not exist, and no earlier command writes it", self.error(
             "command=Train:More", "More=[ action=test; modelPath=m.dnn; file=gone; reader=[ x=[ dim=2 ] ] ]", status=4))
 
     def test_labels_that_a_write_command_does_not_read(self):
@@ -182,10 +183,10 @@ class LookAheadTest(MessagesTestCase):
                      "labels=[ mlfFile=gone.mlf; labelDim=2; labelMappingFile=map.txt ] ] ]")
         self.assertEqual(self.error("command=Train:Write", "Write=[ reader=[ readerType=HTKMLFReader; "
                                     "features=[ dim=2; scpFile=gone.scp ] ] ]", status=4).split(": ", 2)[2],
-                         "data file 'gone.scp' does not exist, and no command before makes it")
+                         "data file 'gone.scp' does not exist, and no earlier command writes it")
 
     def test_lattices_that_a_pattern_means(self):
-        """They may still come; what else is wrong with their block is told."""
+        """The lattices may still be written; other errors of their block are reported."""
         reader = "More=[ action=test; modelPath=m.dnn; reader=[ readerType=HTKMLFReader; frameMode=%s; features=[ dim=2; " \
                  "scpFile=train.txt ]; labels=[ labelDim=2; mlfFile=train.txt; labelMappingFile=map.txt ]; " \
                  "lattices=[ denLatTocFile=gone.*.toc ] ] ]"
@@ -202,7 +203,7 @@ class LookAheadTest(MessagesTestCase):
         self.run_all("Train:Second", second, "Data=train.txt")
         gone = "cvReader=[ readerType=UCIFastReader; file=gone.txt; features=[ dim=2; start=0 ] ]"
         self.run_all("Train:Second", second, "Data=gone.txt", "Second=[ %s ]" % gone)
-        # A command before makes its final model.
+        # An earlier command writes its final model.
         third = second.replace("Second", "Third")
         (self.folder / "second.dnn").unlink()
         run = self.run_all("Second:Third", second, third.replace("$Data$", "gone.txt"), "Data=train.txt")
@@ -220,7 +221,7 @@ class LookAheadTest(MessagesTestCase):
             blocks = [command] if "=" in command else []
             arguments = [] if name == "A" else ["%s=[modelPath=n.dnn]" % name]
             last = self.error("command=Train:" + name, *blocks, *arguments, status=5)
-            self.assertIn("error: model file 'n.dnn' does not exist, and no command before makes it", last)
+            self.assertIn("error: model file 'n.dnn' does not exist, and no earlier command writes it", last)
             self.assert_nothing_ran()
 
     def test_models_that_commands_make(self):
@@ -233,7 +234,7 @@ class LookAheadTest(MessagesTestCase):
         for statement, column in ("n=LoadModel(n.dnn)", 13), ("LoadModelWithName(n, n.dnn)", 22):
             self.write("e.mel", "m=LoadModel(m.dnn)\n%s\nSaveModel(m, n.dnn)\n" % statement)
             last = self.error("command=Train:E", "E=[action=edit;editPath=e.mel]", status=5)
-            self.assertIn("e.mel:2:%d: error: model file 'n.dnn' does not exist, and no command before makes it" % column,
+            self.assertIn("e.mel:2:%d: error: model file 'n.dnn' does not exist, and no earlier command writes it" % column,
                           last)
             self.assert_nothing_ran()
         self.write("e.mel", "m=LoadModel(m.dnn)\nSaveModel(m, n.dnn)\nn=LoadModel(n.dnn)\nSaveModel(n, o.dnn)\n")
@@ -247,12 +248,12 @@ class LookAheadTest(MessagesTestCase):
             if text is not None:
                 self.write("net.ndl", text)
             run = self.cntk("configFile=exp.cntk", "command=Train:Second", SECOND, status=3)
-            self.assertIn("note: while looking ahead to command 'Second' (action 'train')\n", run.stderr)
+            self.assertIn("note: while preparing command 'Second' (action 'train')\n", run.stderr)
             self.assertIn(place, run.stderr)
             self.assert_nothing_ran()
 
     def test_what_is_looked_at_changes_nothing(self):
-        # Seeds of start values count on from command to command; the dump is the network's when it is trained.
+        # Seeds of initial values continue from command to command; the dump is made when the network is trained.
         third = SECOND.replace("Second", "Third").replace("second.dnn", "third.dnn").replace(
             "net.ndl", "net.ndl; dumpFileName=dump.txt")
         self.write("net.ndl", NETWORK)

@@ -1,4 +1,4 @@
-"""A small config with its data, in which tests make the mistakes that users make."""
+"""A small config with its data, into which tests put mistakes of users."""
 from EndToEnd import EndToEndTest
 
 CONFIG = """command=Train

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""What users of the original stumbled over: each mistake gets a message with the place, what was found and what to do.
+"""Mistakes of users in data and models, and faults of the machine: each message names the place, the value found and the remedy.
 
-Here those of data, models and the machine; the config has a script of its own. Every test compares the whole last line
-on standard error (or the whole warning).
+ConfigMessagesTest.py tests the config. Every test compares the whole last line on standard error (or the whole warning).
 """
 import os
 import re
@@ -80,7 +79,7 @@ class MessagesTest(MessagesTestCase):
         self.train()
 
     def test_epochs_shorter_than_sequences(self):
-        """The second epoch is behind the beginning of the last sequence and before the next."""
+        """The second epoch starts after the beginning of the last sequence and ends before the next one."""
         self.write("train.ctf", "".join("%d |features %d 1 |labels 1 0\n" % (i // 5, i) for i in range(10)))
         reader = CONFIG[CONFIG.index("  reader=["):CONFIG.index("Test=[")]
         self.write("exp.cntk", CONFIG.replace(reader, """  reader=[
@@ -96,7 +95,7 @@ class MessagesTest(MessagesTestCase):
                          "begins; give more (epochSize, or numMiniBatch4LRSearch for the trials of a search)")
 
     def test_unknown_reader_of_a_later_command(self):
-        """Nothing is trained before it is told, and nothing is said about keys that only the reader knows."""
+        """The error comes before any training, and without warnings about keys that only the reader knows."""
         for command in ("Test", "Write"):
             self.write("exp.cntk", CONFIG.replace("%s=[\n  action=%s\n  reader=[\n    readerType=UCIFastReader" % (
                 command, command.lower()), "%s=[\n  action=%s\n  reader=[\n    readerType=UCIReader" % (
@@ -333,7 +332,7 @@ class MessagesTest(MessagesTestCase):
             else:
                 self.assertRegex(self.cntk(*arguments).stderr, r"Product \d+ x \d+ .* float: " + name)
 
-    # A plugin may need OpenBLAS: it must know the processor before any is loaded.
+    # A plugin may need OpenBLAS, so the processor must be set before any plugin is loaded.
     def test_openblas_is_told_the_processor_unless_the_user_says_another(self):
         with mock.patch.dict(os.environ):
             os.environ.pop("OPENBLAS_CORETYPE", None)

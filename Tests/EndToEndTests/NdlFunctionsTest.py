@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The functions of the book's section 4.1.4, one table row a listing: a small network that calls the function as the
-book writes it is trained (its gradients are compared with differences) and evaluated, and what it gives is compared
-with the book's formula in Python. Misprints of the book are mended where a comment says so."""
+"""Tests the functions of the book's section 4.1.4, one table row per listing. A small network calls the function as in the
+book. It is trained, with its gradients compared with differences, and evaluated; its values are compared with the book's
+formula in Python. Comments name the corrected misprints of the book."""
 import math
 import random
 import struct
@@ -37,7 +37,7 @@ Write=[
 ]
 """
 
-# The listings of 4.1.4.1; m and m2 are known at the start, and a gradient goes through them.
+# The listings of 4.1.4.1; m and m2 have known values, and gradients pass through them.
 HEAD = """features=Input(4, 1, tag=feature)
 second=InputValue(4, cols=1, tag=feature)
 labels=InputValue(3, tag=label)
@@ -46,11 +46,11 @@ m=Plus(features, shift)
 m2=Minus(second, shift)
 m3=RowSlice(0, 3, m)
 """
-TENTH = struct.unpack("f", struct.pack("f", 0.1))[0]  # a delay keeps its start value in single precision
+TENTH = struct.unpack("f", struct.pack("f", 0.1))[0]  # a delay keeps its initial value in single precision
 LENGTHS = (3, 2, 4)  # of the sequences
-# Word, class, first and one past the last word of the class: classes 0..2, 2..5.
+# Word, class, first word of the class, one past its last word; the classes are 0..2 and 2..5.
 WORDS = ([0, 0, 0, 2], [1, 0, 0, 2], [2, 1, 2, 5], [3, 1, 2, 5], [4, 1, 2, 5])
-# Written with init=fromFile: the matrix of each file, row by row.
+# Files for init=fromFile: the matrix of each, row by row.
 MATRICES = {
     "a.txt": [[0.5, -1, 2, 0.25], [1.5, 0.75, -0.5, 1]],  # 2 x 4
     "b.txt": [[1, -2], [0.5, 3], [-1, 0.25], [2, 1]],  # 4 x 2
@@ -79,7 +79,7 @@ def cosine(x, y):
 
 
 def whole_norm(s):
-    """Of the values of all samples; what the others add to it is 0."""
+    """Returns the norm of the values of all samples; the other samples add 0."""
     return math.sqrt(sum(dot(t.m, t.m) for t in s.all)) if s.index == 0 else 0
 
 
@@ -88,13 +88,13 @@ def column(matrix):
 
 
 def windows(across, down, step_across, step_down, width, height):
-    """The pixels (column, row) of each window, in the order of the results: rows first."""
+    """Yields the pixels (column, row) of each window, in the order of the results: rows first."""
     return [[(x + i, y + j) for i in range(across) for j in range(down)]
             for x in range(0, width - across + 1, step_across) for y in range(0, height - down + 1, step_down)]
 
 
 def pixel(picture, channel, x, y):
-    """Of a picture of 2 channels, 4 wide and 3 high: channels first, then rows."""
+    """Returns a pixel of a picture of 2 channels, 4 wide and 3 high: channels first, then rows."""
     return picture[channel + 2 * (y + 3 * x)]
 
 
@@ -131,7 +131,7 @@ def logistic(s):
 
 
 def plane(s, channel, x, y):
-    """The same picture taken as planes, x fastest; 0 outside."""
+    """Returns a pixel of the same picture as planes, x fastest; 0 outside."""
     return s.picture[x + 4 * (y + 3 * channel)] if 0 <= x < 4 and 0 <= y < 3 else 0
 
 
@@ -161,8 +161,8 @@ def moments(s):
     return means, [1 / math.sqrt(sum((x - mean) ** 2 for x in row) / len(row)) for row, mean in zip(rows, means)]
 
 
-# Section, lines, and what the named nodes give for a sample: a list, or a number where the node is a sum over all
-# samples (the first of these is trained, where there is one). Behind them what is trained, where the rest must not be.
+# Section, lines, and the values of the named nodes for a sample: a list, or a number if the node is a sum over all samples.
+# The first sum is trained. Further entries, if any, are trained instead.
 CASES = [
     ("4.1.4.3", "p=LearnableParameter(2, 4, needGradient=false, init=fromFile, initFromFilePath=a.txt)\n"
      "q=Parameter(4, init=fixedValue, value=0.5)\nr=Parameter(4, 1)\n"
@@ -206,20 +206,20 @@ CASES = [
      "y=ElementTimes(m, m2)\nz=RowElementTimes(m, r)\nu=ColumnElementTimes(m, c)\n",
      {"y": lambda s: [a * b for a, b in zip(s.m, s.m2)], "z": lambda s: [a * sum(s.m2) for a in s.m],
       "u": lambda s: [a * c for a, c in zip(s.m, column(MATRICES["means.txt"]))]}),
-    # Of the book's two formulas the one in which the first operand's index runs fastest.
+    # The book has two formulas; here the first operand's index runs fastest.
     ("4.1.4.20", "y=KhatriRaoProduct(m3, m2)\nz=ColumnwiseCrossProduct(m3, m2)\n",
      {"y": lambda s: [a * b for b in s.m2 for a in s.m[:3]], "z": lambda s: [a * b for b in s.m2 for a in s.m[:3]]}),
     ("4.1.4.21", "p=Parameter(2, 1, init=fromFile, initFromFilePath=priors.txt)\n"
      "c=Parameter(8, 1, init=fromFile, initFromFilePath=centres.txt)\n"
      "d=Parameter(2, 1, init=fromFile, initFromFilePath=logs.txt)\n"
      "y=GMMLogLikelihood(p, c, d, m)\nz=GMMLL(p, c, d, m)\n", {"y": mixture, "z": mixture}),
-    # Without the factor 1/2 of equation 2.112, as the text of this section has it.
+    # Without the factor 1/2 of equation 2.112, as in the text of this section.
     ("4.1.4.22", "y=SquareError(m, m2)\nz=SE(m2, m)\n",
      {"y": lambda s: sum((a - b) ** 2 for a, b in zip(s.m, s.m2)),
       "z": lambda s: sum((a - b) ** 2 for a, b in zip(s.m, s.m2))}),
     ("4.1.4.23", "y=CrossEntropyWithSoftmax(labels, m3)\nz=CEWithSM(labels, m3)\n",
      {"y": lambda s: -math.log(softmax(s.m[:3])[s.label]), "z": lambda s: -math.log(softmax(s.m[:3])[s.label])}),
-    # All four arguments, as the list below the listing has them.
+    # All four arguments, as in the list below the listing.
     ("4.1.4.24", "words=Input(4, tag=label)\nv=Parameter(4, 5, init=fromFile, initFromFilePath=v.txt)\n"
      "c=Parameter(2, 4, init=fromFile, initFromFilePath=c.txt)\nscores=Times(c, m)\n"
      "y=ClassBasedCrossEntropyWithSoftmax(words, m, v, scores)\nz=CBCEWithSM(words, m, v, scores)\n",
@@ -314,7 +314,7 @@ MORE = [
      "streams=Parameter(4, 8, init=fixedValue, value=0.25)\nb=StrideTimes(streams, m, 2)\n"
      "y=SumElements(m)\nc=DummyCriterion(y, features, m)\n",
      {"y": lambda s: sum(s.m), "c": lambda s: sum(s.m), "a": lambda s: [0.5] * 2, "b": lambda s: [sum(s.m) / 4] * 4}),
-    # Windows over the padding: an average counts the cells that are there.
+    # Windows over the padding: an average counts only cells within the image.
     ("windows of any dimensions", "picture=ImageInput(4, 3, 2, imageLayout=CHW, tag=feature)\n"
      "f=Parameter(1, init=fixedValue, value=1)\np=ElementTimes(f, picture)\n"
      "w=Parameter(3, 8, init=fixedValue, value=0.5)\n"
@@ -334,7 +334,7 @@ FLOOR_OF_LOG = -85.0999984741211  # -85.1 in single precision, in double network
 
 
 class Sample:
-    """What the reader delivers at one place, and the head's nodes there."""
+    """One sample of the reader, and the values of the nodes of HEAD for it."""
 
     def __init__(self, numbers, index, step, length, samples):
         self.index, self.step, self.length, self.all = index, step, length, samples
@@ -371,7 +371,7 @@ class NdlFunctionsTest(EndToEndTest):
         return samples
 
     def expect(self, samples, name, formula):
-        """The values of a node over the data; a sum is written once a minibatch."""
+        """Compares the values of a node over the data; a sum is written once a minibatch."""
         values = [formula(sample) for sample in samples]
         expected = values if isinstance(values[0], list) else [[sum(values)]]
         found = [list(map(float, line.split())) for line in self.read("out." + name).splitlines() if line.strip()]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Network descriptions through the real program: the listings of the book's chapter on NDL (those of its functions are in
-NdlFunctionsTest.py), the places where scripts stand, start values, and errors in full."""
+"""Tests network descriptions with the real program: the listings of the book's chapter on NDL, the places of scripts, initial
+values, and full error messages. NdlFunctionsTest.py tests the functions."""
 import random
 import re
 import textwrap
@@ -23,7 +23,7 @@ Train=[
 ]
 """
 
-# Book 4.1.1, in the pieces that the book explains one by one.
+# Book 4.1.1, in the pieces of the book.
 VARIABLES = "SDim=784\nHDim=256\nLDim=10\n"
 INPUTS = "features=Input(SDim)\nlabels=Input(LDim)\n"
 PARAMETERS = "W0=Parameter(HDim, SDim)\nB0=Parameter(HDim)\nW1=Parameter(LDim, HDim)\nB1=Parameter(LDim, 1)\n"
@@ -114,7 +114,7 @@ class NdlTest(EndToEndTest):
         self.train(script, "Train=[SGD=[keepCheckPointFiles=true]]", *arguments)
 
     def values(self, name, model="m.dnn"):
-        """The values of a parameter of the saved model, row by row."""
+        """Returns the values of a parameter of the saved model, row by row."""
         self.cntk("configFile=exp.cntk", "command=Dump", "modelPath=" + model,
                   "Dump=[action=dumpnode; nodeName=%s; outputFile=dump.txt; printValues=true]" % name)
         body = self.read("dump.txt").split("\n", 1)[1]
@@ -293,7 +293,7 @@ OutputNodes=(CE.F)
     # ---- errors, in full ------------------------------------------------------------------------------------------------
 
     def error(self, script, status=3):
-        """All that follows the line on what is being checked."""
+        """Returns the output after the line about the check."""
         report = self.check(script, status=status)
         return report[report.index("\n") + 1:].replace("note: while checking command 'Train' (action 'train')\n", "")
 
@@ -399,7 +399,7 @@ OutputNodes=(CE.F)
                 error = self.error("features=Input(3, tag=feature)\ns=Parameter(3)\n" + "x=" + call + "\n")
                 column = max(call.rfind("="), call.rfind("(")) + 4
                 self.assertEqual(error.splitlines()[-1], "net.ndl:3:%d: error: parameter %s" % (column, expected))
-        # Infinity has its uses: it keeps rows out of a softmax.
+        # Infinity excludes rows from a softmax.
         self.check("features=Input(3, tag=feature)\nlabels=Input(2, tag=label)\nW=Parameter(2, 3)\nz=Times(W, features)\n"
                    "p=PastValue(2, z, defaultHiddenActivity=-inf, tag=output)\no=Constant(-inf, tag=output)\n"
                    "c=CrossEntropyWithSoftmax(labels, z, tag=criterion)\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One training, written as old users write configs: every spelling ends with the same model, without a warning."""
+"""Runs one training in the spellings of old configs: each ends with the same model, without a warning."""
 from EndToEnd import main
 from Messages import CONFIG, DATA, MessagesTestCase
 
@@ -12,7 +12,7 @@ LABELS = "labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]"
 
 class OldConfigsTest(MessagesTestCase):
     def model(self, config, *arguments, model="m.dnn", text=None):
-        """The bytes of the model that a config in place of exp.cntk trains."""
+        """Returns the bytes of the model that a config instead of exp.cntk trains."""
         (self.folder / "exp.cntk").write_bytes(config if isinstance(config, bytes) else config.encode())
         for path in self.folder.glob("**/*.dnn*"):
             path.unlink()
@@ -116,7 +116,7 @@ class OldConfigsTest(MessagesTestCase):
                       run.stderr)
 
     def test_standard_input(self):
-        """Configs and scripts may come from there: file name '-'."""
+        """Configs and scripts may come from the standard input: file name '-'."""
         expected = self.model(CONFIG)
         (self.folder / "m.dnn").unlink()
         self.cntk("configFile=-", text=CONFIG)

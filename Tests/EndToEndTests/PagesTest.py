@@ -1,4 +1,4 @@
-"""The pages that show code: their blocks, taken from the page, compile in the page's order and do what the page prints.
+"""Tests the pages that show code: their blocks compile in the page's order, and their commands print the shown output.
 
 A block stands under a line with the path of its file, **`path`**; blocks of one path follow each other. A block of
 differences changes a copy of a file of the checkout. The lines `$ command` of console blocks are run, and their output is
@@ -19,7 +19,7 @@ BLOCK = re.compile(r'^(?:\*\*`(\S+)`\*\*\n\n)?```(\w*)\n(.*?)^```$', re.MULTILIN
 
 
 def change(text, differences):
-    """The text with the added lines of a block of differences, each of whose other lines it has."""
+    """Returns the text with the added lines of a block of differences; the text must have the other lines of the block."""
     lines = differences.splitlines(keepends=True)
     old = "".join(line[1:] for line in lines if not line.startswith("+"))
     new = "".join(line[1:] for line in lines if not line.startswith("-"))
@@ -29,7 +29,7 @@ def change(text, differences):
 
 
 def run(command):
-    """Runs a command of the build, in its folder."""
+    """Runs a command in the build folder."""
     done = subprocess.run(command, shell=isinstance(command, str), cwd=BUILD, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
@@ -40,7 +40,7 @@ def run(command):
 @unittest.skipUnless((BUILD / "build.ninja").exists(), "the program does not lie in a build folder of this checkout")
 class PagesTest(EndToEndTest):
     def take_page(self, name):
-        """Writes the files of the page; its commands and what they print."""
+        """Writes the files of the page; returns its commands with their output."""
         commands, files = [], {}
         page = (ROOT / "Documentation" / name).read_text(encoding="utf-8")
         for path, language, text in BLOCK.findall(page):
@@ -56,7 +56,7 @@ class PagesTest(EndToEndTest):
         return commands
 
     def compile(self, models):
-        """Compiles files of the page with the flags of other files; the objects."""
+        """Compiles files of the page with the flags of other files; returns the objects."""
         recorded = {}
         for entry in json.loads((BUILD / "compile_commands.json").read_text()):
             recorded[entry["file"]] = entry["command"]
@@ -78,7 +78,7 @@ class PagesTest(EndToEndTest):
             return list(pool.map(compile_one, models.keys(), models.values()))
 
     def link(self, target, output, objects, instead=False):
-        """Links a target of the build with more objects than its own, or with others instead of its own."""
+        """Links a target of the build with additional objects, or with other objects instead of its own."""
         ninja = re.search(r'^CMAKE_MAKE_PROGRAM:\w+=(.*)$', (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
         command = run([ninja.group(1), "-t", "commands", "-s", target])
         if instead:

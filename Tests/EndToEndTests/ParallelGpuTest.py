@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Workers that compute on GPUs, emulated ones: gradients and models pass through the host's memory."""
+"""Workers that compute on emulated GPUs: gradients and models pass through the host's memory."""
 import re
 import unittest
 

@@ -24,9 +24,9 @@ class ParallelTest(WorkersTest):
                           % (count, ", distributed reading is ENABLED" if distributed == "true" else ""), log)
             self.assertEqual(len(self.results(log)), len(self.results(alone)))
             self.assert_near(folder, "one")
-            self.assertEqual(log.count("[Training Set]"), 3)  # nobody but the first speaks
+            self.assertEqual(log.count("[Training Set]"), 3)  # only the first worker writes
 
-    def test_what_the_exchange_takes_is_told(self):
+    def test_time_of_the_exchange_is_logged(self):
         log = self.workers(2, "folder=two", "epochs=1", "Train=[SGD=[ParallelTrain=[syncPerfStats=20]]]")
         self.assertEqual(re.findall(r"Exchange with other workers: .* s in minibatches (\d+-\d+) \(.* s each\)", log),
                          ["1-20", "21-40"])
@@ -38,14 +38,14 @@ class ParallelTest(WorkersTest):
         self.workers(3, "folder=three", options, "epochs=1")
         self.assert_near("three", "one")
 
-    def test_a_criterion_that_is_no_number_where_others_have_no_data(self):
+    def test_nan_criterion_while_others_have_no_data(self):
         self.write("train.txt", "1 1 0\n" * 20 + "nan 1 0\n")
         log = self.workers(3, "folder=three", "Train=[SGD=[minibatchSize=1]]", status=5)
         self.assertIn("epoch 1, minibatch 21 (learning rate per sample 0.02); the first node that is not finite: value of "
                       "'features' (InputValue), read from 'train.txt'", log)
 
-    def test_each_worker_draws_masks_of_its_own(self):
-        """With the same sample and the same mask, two would do what one does with twice the rate."""
+    def test_each_worker_draws_its_own_masks(self):
+        """With the same sample and the same mask, two workers would equal one with twice the rate."""
         lines = self.read("train.txt").splitlines(keepends=True)[:200]
         self.write("train.txt", "".join(lines))
         self.write("twice.txt", "".join(line * 2 for line in lines))
@@ -58,8 +58,8 @@ class ParallelTest(WorkersTest):
             one, two = self.values("one%g" % dropout), self.values("two%g" % dropout)
             self.assertEqual(max(abs(a - b) for a, b in zip(one, two)) < 1e-12, same)
 
-    def test_what_one_worker_cannot_read_ends_all(self):
-        """Nobody waits for it; what was trained is kept."""
+    def test_unreadable_data_of_one_worker_end_all(self):
+        """No worker waits for the failed one; the trained state is saved."""
         lines = self.read("valid.txt").splitlines(keepends=True)
         self.write("bad.txt", "".join(lines[:100] + ["abc 1 0\n"] + lines[101:]))
         bad = "Train=[cvReader=[file=bad.txt]]"
@@ -86,8 +86,8 @@ class ParallelTest(WorkersTest):
             self.assertIn("error: worker 0 has %s; all workers need the same config" % told,
                           self.workers(2, "folder=two", status=3, last=other))
 
-    def test_workers_with_data_of_other_lengths(self):
-        """Whoever is at the end waits for nobody, and nobody for it."""
+    def test_workers_with_different_amounts_of_data(self):
+        """A worker at the end of its data waits for no other, and no other waits for it."""
         for name, short in (("train.txt", "short.txt"), ("valid.txt", "brief.txt")):
             self.write(short, "".join(self.read(name).splitlines(keepends=True)[:200]))
         self.write("mean.ndl", NETWORK.replace("Times(W0, features)", "Times(W0, Minus(features, Mean(features)))"))
@@ -102,13 +102,13 @@ class ParallelTest(WorkersTest):
             kept = list((self.folder / folder).glob("m.dnn.0.at*"))
             self.assertEqual(bool(kept), folder in ("shared", "validated"))
 
-    def test_several_processes_that_are_no_workers(self):
+    def test_independent_processes(self):
         log = self.workers(2, "--check", "folder=two")
         self.assertEqual(log.count("__CHECKED__"), 1)
         log = self.workers(2, "folder=two", "parallelTrain=false", "epochs=1", status=None)
         self.assertEqual(log.count("WARNING: mpiexec has started 2 processes, but without parallelTrain=true each of them "
                                    "does all of the work, and those with one config write the same files"), 1)
-        # One of several that have nothing to do with each other: its config is its own.
+        # Independent processes: each has its own config.
         check = self.cntk("configFile=config.cntk", "--check", "folder=two", "parallelTrain=false",
                           environment={"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"})
         self.assertIn("__CHECKED__", check.stderr)
@@ -130,8 +130,8 @@ class ParallelTest(WorkersTest):
         self.assertIn("gradientBits is 3; expected a power of two, 1 to 64",
                       self.workers(2, "folder=odd", bits % 3, status=None))
 
-    def test_models_averaged_behind_each_minibatch(self):
-        """Without momentum it is a mean of gradients instead of their sum: twice the rate of one process."""
+    def test_models_averaged_after_each_minibatch(self):
+        """Without momentum the mean of models is a mean of gradients instead of their sum, so the rate is doubled."""
         plain = "Train=[SGD=[momentumPerMB=0;L2RegWeight=0;learningRatesPerSample=%g;" + \
             "ParallelTrain=[ModelAveragingSGD=[syncFrequencyInFrames=1]]]]"
         alone = self.alone("folder=one", plain % 0.01)
@@ -147,7 +147,7 @@ class ParallelTest(WorkersTest):
             self.assertEqual(losses[0], losses[1])
 
     def test_models_averaged_at_the_end_of_an_epoch(self):
-        """Each worker has trained as one process does that has its share of the data and nothing else."""
+        """Each worker trains like one process that has only its share of the data."""
         lines = self.read("train.txt").splitlines(keepends=True)
         minibatches = [lines[i:i + 16] for i in range(0, len(lines), 16)]
         for rank in (0, 1):
@@ -155,15 +155,15 @@ class ParallelTest(WorkersTest):
                                                      for part in minibatches))
             self.alone("folder=share%d" % rank, "epochs=1", "Train=[SGD=[momentumPerMB=0.5;minibatchSize=8];"
                        "reader=[file=share%d.txt]]" % rank)
-        # 0.5 for the nominal size is less for half of it.
+        # The default rate 0.5 for the nominal size is smaller for half of the size.
         self.workers(2, "folder=two", "epochs=1", "method=ModelAveragingSGD", "Train=[SGD=[momentumPerMB=0.25]]")
         first, second, mean = (self.values(folder) for folder in ("share0", "share1", "two"))
         self.assertNotEqual(first, second)
         for one, two, both in zip(first, second, mean):
             self.assertAlmostEqual((one + two) / 2, both, 12)
 
-    def test_models_are_averaged_where_a_worker_has_had_no_data(self):
-        """Of minibatches of one sample the first worker gets none: the other one does what one process does."""
+    def test_models_averaged_with_a_worker_without_data(self):
+        """With minibatches of one sample the first worker gets none, and the second one equals one process."""
         for rule in ("RmsProp", "FSAdaGrad", "Adam"):
             options = "Train=[SGD=[minibatchSize=1;gradUpdateType=%s;learningRatesPerSample=0.001]]" % rule
             self.alone("folder=one" + rule, options)
@@ -171,7 +171,7 @@ class ParallelTest(WorkersTest):
             self.assert_near("two" + rule, "one" + rule)
 
     def test_blocks_without_block_momentum(self):
-        """After each minibatch the steps of all workers are added up: what one process does."""
+        """Adding the steps of all workers after each minibatch equals one process."""
         plain = "Train=[SGD=[momentumPerMB=0;L2RegWeight=0;ParallelTrain=[BlockMomentumSGD=[%s]]]]"
         sums = plain % "syncPeriod=1;blockMomentumAsTimeConstant=0"
         alone = self.alone("folder=one", sums)
@@ -185,8 +185,8 @@ class ParallelTest(WorkersTest):
                       for text in (log, alone)]
             self.assertEqual(losses[0], losses[1])
 
-    def test_block_momentum_goes_on_from_checkpoints(self):
-        """Three workers train with the learning rate that one process would have."""
+    def test_block_momentum_resumes_from_checkpoints(self):
+        """Three workers train with the learning rate of one process."""
         options = ("method=BlockMomentumSGD", "epochs=8", "command=Train",
                    "Train=[SGD=[keepCheckPointFiles=true;learningRatesPerSample=0.05;"
                    "ParallelTrain=[BlockMomentumSGD=[syncPeriod=400%s]]]]")
@@ -204,8 +204,8 @@ class ParallelTest(WorkersTest):
             self.assertIn("Starting Epoch 4:", self.workers(3, *arguments))
             self.assertEqual([(files / name).read_bytes() for name in ("m.dnn", "m.dnn.ckp")], whole)
 
-    def test_lines_of_buffered_gradients_count_what_was_added_up(self):
-        """One minibatch late, but for the end of the epoch."""
+    def test_progress_lines_of_buffered_gradients(self):
+        """Progress lines are one minibatch late, except at the end of the epoch."""
         self.write("train.txt", self.read("train.txt") * 8)
         options = ("epochs=2", "command=Train", "Train=[SGD=[minibatchSize=256;learningRatesPerSample=0.002;"
                    "numMBsToShowResult=%d;ParallelTrain=[DataParallelSGD=[useBufferedAsyncGradientAggregation=true]]]]")
@@ -223,8 +223,8 @@ class ParallelTest(WorkersTest):
         self.assertAlmostEqual(shown[10][0][1], sum(losses[1:10]) / 9, 6)
         self.assertAlmostEqual(shown[10][1][1], sum(losses[10:20]) / 10, 6)
 
-    def test_gradients_that_travel_while_the_next_minibatch_is_computed(self):
-        """They come a minibatch late: both gradients of an epoch of two minibatches are those of its beginning."""
+    def test_gradients_sent_during_the_next_minibatch(self):
+        """Gradients come one minibatch late, so both gradients of an epoch of two minibatches are those of its beginning."""
         plain = "Train=[SGD=[momentumPerMB=0;L2RegWeight=0;minibatchSize=%d;learningRatesPerSample=0.002;" + \
             "ParallelTrain=[DataParallelSGD=[useBufferedAsyncGradientAggregation=true%s]]]]"
         self.alone("folder=one", "epochs=1", plain % (700, ""))
@@ -242,7 +242,7 @@ class ParallelTest(WorkersTest):
                              (self.folder / ("again" + bits[-1:]) / "m.dnn").read_bytes())
 
     def stop_one_worker(self, folder, *arguments):
-        """Starts two, and ends one of them by SIGTERM while they train. What was said."""
+        """Starts two workers, and stops one of them by SIGTERM while they train. Returns the log."""
         process = self.start(2, "folder=" + folder, *arguments)
         try:
             said = ""
@@ -268,8 +268,8 @@ class ParallelTest(WorkersTest):
             return False
         return words[0].endswith(b"cntk") and b"folder=" + folder.encode() in words
 
-    def test_gradients_on_their_way_are_kept_where_data_cannot_be_read(self):
-        """The reader looks at 1024 lines at a time."""
+    def test_unreadable_data_while_gradients_are_sent(self):
+        """The reader checks 1024 lines at a time."""
         self.write("train.txt", self.read("train.txt") * 2 + "abc 1 0\n")
         options = "Train=[SGD=[minibatchSize=1024;learningRatesPerSample=0.002;" + \
             "ParallelTrain=[DataParallelSGD=[useBufferedAsyncGradientAggregation=true]]]]"
@@ -280,8 +280,8 @@ class ParallelTest(WorkersTest):
             (self.folder / folder / "m.dnn.0.at1").rename(self.folder / folder / "m.dnn")
         self.assert_near("two", "one")
 
-    def test_statistics_are_those_of_a_worker_that_has_had_data(self):
-        """Of minibatches of one sample the first one has none."""
+    def test_statistics_come_from_a_worker_with_data(self):
+        """With minibatches of one sample the first worker has none."""
         self.write("net.ndl", NETWORK.replace("H=Sigmoid(Plus(Times(W0, features), B0))", """
 S=Parameter(12, 1, init=fixedValue, value=1)
 M=Parameter(12, 1, init=fixedValue, value=0, needGradient=false)
@@ -311,14 +311,14 @@ H=Sigmoid(BatchNormalization(Times(W0, features), S, B0, M, V, normalizationTime
             self.assertEqual((self.folder / folder / "m.dnn").read_bytes(),
                              (self.folder / ("whole" + folder) / "m.dnn").read_bytes())
 
-    def test_of_models_to_be_averaged_nothing_is_kept_where_nothing_is_trained(self):
+    def test_averaged_models_without_training_are_not_saved(self):
         self.write("bad.txt", "abc 1 0\n" + self.read("train.txt"))
         log = self.workers(2, "folder=two", "method=ModelAveragingSGD", "Train=[reader=[file=bad.txt]]", status=4)
         self.assertNotIn("is kept", log)
         self.assertEqual(list((self.folder / "two").glob("m.dnn.0.at*")), [])
 
-    def test_of_models_that_are_no_numbers_nothing_is_kept_where_others_cannot_read(self):
-        """Both come to the same meeting, which makes no mean."""
+    def test_nan_models_are_not_saved_when_others_cannot_read(self):
+        """Both workers come to the same exchange, which makes no mean."""
         lines = self.read("train.txt").splitlines(keepends=True)
         self.write("bad.txt", "".join(lines[:500] + ["abc 1 0\n"] + lines[501:]))
         self.write("train.txt", "".join(lines[:320] + ["nan 1 0\n"] + lines[321:]))
@@ -327,7 +327,7 @@ H=Sigmoid(BatchNormalization(Times(W0, features), S, B0, M, V, normalizationTime
         self.assertNotIn("is kept", log)
         self.assertEqual(list((self.folder / "two").glob("m.dnn.0.at*")), [])
 
-    def test_stopped_before_they_share_the_data_all_have_counted_all(self):
+    def test_stopped_before_the_first_shared_epoch(self):
         options = ("command=Train", "method=ModelAveragingSGD", "start=41", "epochs=42",
                    "Train=[SGD=[minibatchSize=1;AutoAdjust=[autoAdjustLR=AdjustAfterEpoch]]]")
         self.stop_one_worker("two", *options)
@@ -337,8 +337,8 @@ H=Sigmoid(BatchNormalization(Times(W0, features), S, B0, M, V, normalizationTime
         self.assertGreater(len(first), 4)
         self.assertEqual(first, second)
 
-    def test_stopped_they_go_on_with_the_masks_and_noise_of_each(self):
-        """Of minibatches of one sample the first worker gets none, and draws neither masks nor noise."""
+    def test_resumed_workers_continue_their_masks_and_noise(self):
+        """With minibatches of one sample the first worker gets none, and draws neither masks nor noise."""
         self.write("net.ndl", NETWORK.replace("Times(W1, H)", "Times(W1, Dropout(H))"))
         for method, drawn in (("DataParallelSGD", "dropoutRate=0.5"),
                               ("ModelAveragingSGD", "gaussianNoiseInjectStd=0.001")):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files that the original made, through the real program: its models, what its readers delivered, its own data."""
+"""Runs files of the original with the real program: its models, the data that its readers delivered, its own data."""
 import itertools
 import math
 import re
@@ -16,7 +16,7 @@ test=[ action=test; reader=[ $data$ ] ]
 write=[ action=write; outputNodeNames=$node$; outputPath=out; reader=[ $data$ ] ]
 """
 
-# A class for each sequence of words: the state behind the last word, brought together with the labels' own axis.
+# A class for each sequence of words: the state after the last word, reconciled with the labels' own axis.
 SEQUENCE_CLASSES = """
 command=train
 deviceId=-1
@@ -53,7 +53,7 @@ ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
 err=ErrorPrediction(labels, z, tag=eval)
 """
 
-# Pieces of 32 utterances at a time; nothing but the lengths of utterances matters, so the features are made here.
+# Pieces of 32 parallel utterances. Only the lengths of the utterances matter, so the features are made here.
 TRUNCATED = """
 command=train
 deviceId=-1
@@ -84,7 +84,7 @@ h=Tanh(Plus(features, Times(Parameter(1, 1), PastValue(1, h))))
 ce=CrossEntropyWithSoftmax(labels, Times(Parameter(132, 1), h), tag=criterion)
 """
 
-# Writes what a reader delivers.
+# Writes the data that a reader delivers.
 DELIVERED = """
 command=write
 deviceId=-1
@@ -102,7 +102,7 @@ write=[
 
 class RecordedDataTest(EndToEndTest):
     def evaluate(self, model, node, data, streams, dump=None):
-        """Dump, totals over the data, values of a node."""
+        """Returns a dump, totals over the data, and values of a node."""
         self.write("runs.cntk", MODEL_RUNS)
         reader = "readerType=CNTKTextFormatReader; file=%s; randomize=false; input=[ %s ]" % (
             self.shared("data/" + data), streams)
@@ -190,7 +190,7 @@ class RecordedDataTest(EndToEndTest):
         self.write("net.ndl", SEQUENCE_CLASSES_NDL)
         self.write("train.cntk", SEQUENCE_CLASSES % self.shared("data/ctf/SequenceClassification_Train.ctf"))
         log = self.cntk("configFile=train.cntk").stderr
-        # Averages are of sequences: guessing has a cross entropy of log(5).
+        # Averages are over sequences; guessing has a cross entropy of log(5).
         totals = re.findall(r"TrainLossPerSample = (\S+); TotalSamplesSeen = (\d+); EvalErrPerSample = (\S+);", log)
         self.assertEqual([samples for _, samples, _ in totals], ["1247", "2494"])
         self.assertLess(float(totals[1][0]), float(totals[0][0]))
@@ -205,12 +205,12 @@ class RecordedDataTest(EndToEndTest):
         self.write("net.ndl", TRUNCATED_NDL)
         self.write("train.cntk", TRUNCATED.format(folder))
         log = self.cntk("configFile=train.cntk").stderr
-        # The original's samples of ten minibatches each, and where its second epoch begins.
+        # The original's numbers of samples in ten minibatches, and the beginning of its second epoch.
         seen = re.findall(r"Epoch\[ (\d) of 2\]-Minibatch.*: SamplesSeen = (\d+);", log)
         self.assertEqual([int(count) for epoch, count in seen if epoch == "1"], [6400, 6400, 5738, 1840])
         self.assertEqual([int(count) for epoch, count in seen if epoch == "2"], [6400, 6400, 4782, 2238, 608])
         self.assertIn("TotalSamplesSeen = 20546;", log)
-        # Whole utterances, two side by side, and a third where there is room behind the shorter one.
+        # Two parallel whole utterances, and a third one if it fits after the shorter one.
         log = self.cntk("configFile=train.cntk", "truncated=false", "makeMode=false",
                         "train=[reader=[nbruttsineachrecurrentiter=2]]", "train=[SGD=[numMBsToShowResult=1]]").stderr
         seen = re.findall(r"Epoch\[ 1 of 2\]-Minibatch.*: SamplesSeen = (\d+);", log)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""trainingSeed: one seed moves all that is drawn at random, and the same seed gives the same bits."""
+"""trainingSeed: one seed changes all random numbers, and the same seed gives the same bits."""
 import random
 import re
 import signal
@@ -55,7 +55,7 @@ class ReproducibilityTest(EndToEndTest):
         self.network("uniform")
 
     def network(self, init):
-        """With init=fixedValue nothing of it is random."""
+        """Returns a network; with init=fixedValue it has no random numbers."""
         self.write("net.ndl", """features=Input(2, tag=feature)
 labels=Input(2, tag=label)
 W0=Parameter(12, 2, init=%s, value=0.3)
@@ -77,14 +77,14 @@ out=Plus(z, B1, tag=output)
 
     @staticmethod
     def lines(log):
-        """What is the same in every run: no times, paths or folders."""
+        """Returns the part of the log that is equal in every run: no times, paths or folders."""
         kept = [line for line in log.splitlines()
                 if re.search(r"Epoch\[|Setting dropout|RandomOrdering|Training seed", line)]
         return [re.sub(r"(TotalTime|SamplesPerSecond|EpochTime|ComputeTime|ReadTime|TotalTimePerSample|"
                        r"SamplesPerSec)\s*=\s*[\d.e+-]+s?", "", line) for line in kept]
 
     def model(self, folder, *arguments):
-        """The final model of a training of its own."""
+        """Returns the final model of a separate training."""
         self.train(folder, *arguments)
         return self.bits(folder)["m.dnn"]
 
@@ -101,7 +101,7 @@ out=Plus(z, B1, tag=output)
                     self.assertIn("Training seed: 7", self.lines(logs[0]))
                     self.assertEqual(self.bits(names[0]), self.bits(names[1]))
 
-    def test_each_purpose_follows_the_seed_by_itself(self):
+    def test_each_stream_follows_the_seed_independently(self):
         self.network("fixedValue")
         nothing = self.model("nothing")
         for seed in (1, 2):
@@ -117,11 +117,11 @@ out=Plus(z, B1, tag=output)
                            for seed in (1, 2, 18446744073709)]
                 self.assertEqual(len(set(models)), 4)
                 self.assertEqual(self.model(name + "again", argument, "trainingSeed=2"), models[2])
-                # 0 is the same as none.
+                # 0 means no seed.
                 self.assertEqual(self.model(name + "zero", argument, "trainingSeed=0"), models[0])
 
     def orders(self, folder, *arguments):
-        """The samples of two epochs as the training reader and as the cross-validation reader deliver them."""
+        """Returns the samples of two epochs, as delivered by the training reader and by the cross-validation reader."""
         log = self.train(folder, "Train=[SGD=[maxEpochs=2; epochSize=0; traceNodeNamesReal=features]]", *arguments)
         read = {"training": [], "validation": []}
         for of_validation, values in re.findall(r"^Trace of (validation )?[^\n]*: features = .*\n((?:  sample .*\n)+)", log,
@@ -141,14 +141,14 @@ out=Plus(z, B1, tag=output)
             self.assertTrue(validation[:300] == validation[300:], "after each epoch the same")
             trainings.add(tuple(training))
             validations.add(tuple(validation))
-            # Neither reader moves the other's order.
+            # Neither reader changes the other's order.
             self.assertTrue(self.orders("own%d" % seed, "trainingSeed=%d" % seed, "order=none", cv_auto) ==
                             (plain_training, validation))
             self.assertTrue(self.orders("train%d" % seed, "trainingSeed=%d" % seed, "order=auto", cv_none) ==
                             (training, plain))
         self.assertEqual((len(trainings), len(validations)), (4, 4))
 
-    def test_in_the_block_of_the_command_it_goes_before_the_root(self):
+    def test_the_command_has_priority_over_the_root(self):
         wanted = self.model("wanted", "trainingSeed=3")
         self.assertEqual(self.model("block", "trainingSeed=4", "Train=[trainingSeed=3]"), wanted)
         log = self.train("block2", "Train=[trainingSeed=3]")
@@ -162,7 +162,7 @@ out=Plus(z, B1, tag=output)
         self.assertEqual(self.model("moved2", "trainingSeed=3", "Train=[NDLNetworkBuilder=[randomSeedOffset=5]]"),
                          moved)
 
-    def test_a_layer_that_an_edit_adds_follows_it(self):
+    def test_a_layer_added_by_an_edit_follows_the_seed(self):
         self.write("add.mel", "m=LoadModel(start/m.dnn, format=cntk)\nSetDefaultModel(m)\nN=Parameter(3, 2)\n"
                               "T=Times(N, out, tag=output)\nSaveModel(m, $to$.dnn, format=cntk)\n")
         self.train("start", "trainingSeed=1")
@@ -201,7 +201,7 @@ out=Plus(z, B1, tag=output)
         self.assertGreater(len(ends), 2)
         self.assertEqual(self.bits("parts"), self.bits("whole"))
 
-    def test_another_seed_than_the_checkpoints_is_told(self):
+    def test_a_seed_that_differs_from_the_checkpoint_warns(self):
         self.train("m", "trainingSeed=7")
         for name in ("m.dnn", "m.dnn.ckp"):
             (self.folder / "m" / name).unlink()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sequence training: a network trained frame by frame, then over lattices, by MMI and by minimum Bayes risk. What the
-program says of the lattices is compared with a computation of the test's own."""
+"""Sequence training: a network trained frame by frame, then with lattices, by MMI and by minimum Bayes risk. The test computes
+the criteria of the lattices itself and compares them."""
 import array
 import math
 import random
@@ -67,8 +67,8 @@ SaveModel(m, sequences.dnn.0)
 
 
 class Utterance:
-    """Words at random, by a language model that prefers some; the states' frames, noisy features, and a lattice of all
-    words wherever one was said."""
+    """Random words from a language model, the frames of their states, noisy features, and a lattice that has all words at the
+    place of each spoken word."""
 
     def __init__(self, name, draw, bigrams, means):
         self.name, self.bigrams = name, bigrams
@@ -85,14 +85,14 @@ class Utterance:
         self.states = [state for span in self.spans for state in span]
 
     def span_of(self, position, word):
-        """The states of the frames of a hypothesis: those that were said, or the word's states side by side."""
+        """Returns the states of the frames of a hypothesis: the spoken states, or the word's states one after another."""
         span = self.spans[position]
         if word == self.words[position]:
             return span
         return [WORDS[word][i * 4 // len(span)] for i in range(len(span))]
 
     def slf(self):
-        """A node for the beginning, one for each word at each position, and one for the end."""
+        """Returns a lattice: a node for the beginning, one for each word at each position, and one for the end."""
         times = [0]
         for span in self.spans:
             times.append(times[-1] + len(span))
@@ -136,8 +136,8 @@ class Utterance:
         return max(best.values())[1]
 
     def criteria(self, likelihoods, factor):
-        """log p(reference) - log p(lattice), and the expected number of frames that are right."""
-        total = {None: (0, 0)}  # what paths are worth, its logarithm, and what they have right
+        """Returns log p(reference) - log p(lattice), and the expected number of correct frames."""
+        total = {None: (0, 0)}  # weights of paths, their logarithms, and their numbers of correct frames
         for position, span in enumerate(self.spans):
             now = {}
             for word in WORDS:
@@ -209,7 +209,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.write(part + ".scp", "".join("%s=feat/%s.feat\n" % (one.name, one.name) for one in utterances))
 
     def train(self, *parameters, command="frames:edit:sequences", **how):
-        """The criterion of each epoch of the last training."""
+        """Returns the criterion of each epoch of the last training."""
         log = self.cntk("configFile=exp.cntk", "command=" + command, *parameters, **how).stderr
         behind = log[log.rindex("Training criterion node"):]
         self.assertIn("sequence = SequenceWithSoftmax", behind)
@@ -222,7 +222,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.cntk("configFile=exp.cntk", "command=edit")
 
     def likelihoods(self, model, part):
-        """What the network of a model says of the utterances, by name."""
+        """Returns the outputs of a model for the utterances, by name."""
         self.write("out.scp", "".join("out/%s.like\n" % one.name for one in self.sets[part]))
         (self.folder / "out").mkdir(exist_ok=True)
         self.cntk("configFile=exp.cntk", "command=write", "write=[action=write; modelPath=%s; outputNodeNames=likelihood; "
@@ -231,7 +231,7 @@ class SequenceTrainingTest(EndToEndTest):
         return {one.name: read_htk(self.folder / "out" / (one.name + ".like")) for one in self.sets[part]}
 
     def word_errors(self, model):
-        """Of 100 words of held-out data."""
+        """Returns the number of wrong words among 100 words of held-out data."""
         likelihoods = self.likelihoods(model, "held")
         wrong = words = 0
         for one in self.sets["held"]:
@@ -240,13 +240,13 @@ class SequenceTrainingTest(EndToEndTest):
         return 100 * wrong / words
 
     def expected(self, model, part, factor):
-        """Both criteria, for each frame."""
+        """Returns both criteria per frame."""
         likelihoods = self.likelihoods(model, part)
         sums = [one.criteria(likelihoods[one.name], factor) for one in self.sets[part]]
         frames = sum(len(one.states) for one in self.sets[part])
         return [sum(column) / frames for column in zip(*sums)]
 
-    def test_lattices_say_more_than_frames(self):
+    def test_lattices_reduce_word_errors(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         by_frames = self.word_errors("frames.dnn")
         for name, parameters in (("MMI", []), ("boosted MMI", ["seqGammarBMMIFactor=0.1"]),
@@ -267,20 +267,20 @@ class SequenceTrainingTest(EndToEndTest):
         self.begin_anew()
         self.assertAlmostEqual(self.train(at_rest, "sequences=[SGD=[seqGammarUsesMBR=true]]", command="sequences")[0],
                                accuracy, places=5)
-        # Of other data; action test knows no SGD block, and has the factors that are not said.
+        # Other data. Action test has no SGD block, so it uses the default factors.
         run = self.cntk("configFile=exp.cntk", "command=test", "test=[action=test; modelPath=sequences.dnn]",
                         "reader=[features=[scpFile=held.scp]; labels=[mlfFile=held.mlf]; lattices=[denLatTocFile=held.toc]]")
         value = float(re.search(r"sequence: SequenceWithSoftmax/Sample = ([-+0-9.e]+)", run.stderr).group(1))
         self.assertAlmostEqual(value, self.expected("frames.dnn", "held", 14)[0], places=5)
 
-    def test_parts_of_minibatches_are_as_the_whole(self):
+    def test_parts_of_minibatches_equal_the_whole(self):
         whole = self.train()
         self.begin_anew()
         parts = self.train("sequences=[SGD=[numSubminibatches=2]]", command="sequences")
         for one, other in zip(whole, parts):
             self.assertAlmostEqual(one, other, places=7)
 
-    def test_what_controls_the_rate_wants_it_to_grow(self):
+    def test_control_of_the_rate_expects_growing_values(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         control = ("sequences=[SGD=[maxEpochs=5; learningRatesPerSample=0.02; AutoAdjust=[autoAdjustLR=adjustAfterEpoch; "
                    "learnRateDecreaseFactor=0.5; loadBestModel=true]]; cvReader=[readerType=HTKMLFReader; frameMode=false; "
@@ -293,8 +293,8 @@ class SequenceTrainingTest(EndToEndTest):
                               "autoAdjustLR=searchBeforeEpoch; numMiniBatch4LRSearch=20]]]", command="sequences")
         self.assertGreater(searched[-1], values[0])
 
-    def test_what_decides_may_be_an_evaluation_node(self):
-        """It wants that to grow, too, and tells values as the other lines do."""
+    def test_an_evaluation_node_may_control_the_rate(self):
+        """Training maximises the evaluation node, too, and logs its values like the other lines."""
         self.write("net.ndl", NDL.replace(", tag=eval", "") +
                    "sequence=SequenceWithSoftmax(labels, z, likelihood, tag=eval)\n")
         log = self.cntk("configFile=exp.cntk", "command=frames", "frames=[SGD=[maxEpochs=12; earlyStopPatience=2; "
@@ -306,7 +306,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.assertIn("epoch %d is the best so far (%.8g)" % (best + 1, values[best]), log)
         self.assertIn("the best of %d epochs was epoch %d (%.8g)" % (len(values), best + 1, values[best]), log)
 
-    def test_searches_tell_values_as_they_are(self):
+    def test_searches_log_values_unchanged(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         log = self.cntk("configFile=exp.cntk", "command=sequences", "sequences=[SGD=[maxEpochs=2; learningRatesPerSample=\"\"; AutoAdjust=["
                         "autoAdjustLR=searchBeforeEpoch; autoAdjustMinibatch=true; minibatchSizeTuningMax=128; "
@@ -317,7 +317,7 @@ class SequenceTrainingTest(EndToEndTest):
             self.assertLess(min(abs(value - trial) for trial in trials), 1e-6, name)
 
     def test_lattices_of_a_reader_whose_blocks_are_no_inputs(self):
-        """Of several readers side by side; the lattices come with the sequences of the others."""
+        """With several readers, the lattices come with the sequences of the other readers."""
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         block = ("%s=[readerType=HTKMLFReader; frameMode=false; nbruttsineachrecurrentiter=4; verbosity=0; "
                  "features%s=[dim=9; scpFile=train.scp]; labels%s=[mlfFile=train.mlf; labelMappingFile=states; labelDim=8]%s]")
@@ -327,7 +327,7 @@ class SequenceTrainingTest(EndToEndTest):
             block % ("one", "", "", ""), block % ("two", "2", "2", "; lattices=[denLatTocFile=train.toc]")))
         self.assertEqual(self.train(command="sequences"), alone)
 
-    def test_labels_that_are_no_states_are_told(self):
+    def test_labels_that_are_no_states(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         kept = ("adapt=[action=adapt; origModelFileName=sequences.dnn.0; modelPath=adapted.dnn; refNodeName=z; SGD=[maxEpochs=1; "
                 "minibatchSize=64; learningRatesPerSample=0.001; adaptationRegType=KL; adaptationRegWeight=0.5]]")
@@ -342,7 +342,7 @@ class SequenceTrainingTest(EndToEndTest):
                       run.stderr)
         self.assertRegex(run.stderr, "note: sequence 0 of the minibatch is 'train[0-9]+' in the data")
 
-    def test_what_is_missing_is_told(self):
+    def test_missing_parts(self):
         self.cntk("configFile=exp.cntk", "command=frames:edit")
         plain = ("sequences=[reader=[readerType=HTKMLFReader; frameMode=false; verbosity=0; features=[dim=9; "
                  "scpFile=train.scp]; labels=[mlfFile=train.mlf; labelMappingFile=states; labelDim=8]]]")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Blocks that several commands share stand at the root and take from each command what they lack."""
+"""Blocks at the root that several commands share take missing values from each command."""
 from EndToEnd import EndToEndTest, main
 
 READER = """reader=[
@@ -53,7 +53,7 @@ class SharedBlocksTest(EndToEndTest):
         self.write("map.txt", "yes\nno\n")
 
     def results(self, config, *arguments):
-        """Both models and the line of the test."""
+        """Returns both models and the line of the test."""
         self.write("exp.cntk", config)
         run = self.cntk("configFile=exp.cntk", "makeMode=false", *arguments)
         self.assertNotIn("WARNING", run.stderr)
@@ -61,16 +61,16 @@ class SharedBlocksTest(EndToEndTest):
         self.assertEqual(len(lines), 1)
         return [(self.folder / name).read_bytes() for name in ("first.dnn", "second.dnn")] + lines
 
-    def test_each_command_gives_what_the_shared_blocks_lack(self):
+    def test_each_command_completes_the_shared_blocks(self):
         apart = COMMANDS % (written_out("a.txt", 1, "2:3:2"),
                             written_out("b.txt", 3, "2:5:2", "learnRateDecreaseFactor=0.5; "),
                             READER % "file=b.txt; " + "minibatchSize=2")
         expected = self.results(apart)
         self.assertTrue(self.results(SHARED) == expected)
-        # What stands around the commands comes after what stands in them.
+        # Values of a command come before values outside of the commands.
         self.assertTrue(self.results("file=gone.txt\nmaxEpochs=9\nlayerSizes=2:7:2\n" + SHARED) == expected)
         self.cntk("configFile=exp.cntk", "--check")
-        # What a shared block has itself comes first; nothing then reads what the commands say.
+        # The shared block's own value comes first; the command's value is then never read.
         run = self.cntk("configFile=exp.cntk", "makeMode=false", "strictConfig=false", "SGD=[maxEpochs=2]")
         self.assertIn("Finished Epoch[ 2 of 2]", run.stderr)
         self.assertIn("'maxEpochs' is not read in block 'First'; it belongs in the block SGD", run.stderr)
@@ -80,7 +80,7 @@ class SharedBlocksTest(EndToEndTest):
                    "Write=[ action=write; modelPath=first.dnn; file=a.txt; outputPath=out ]\n")
         run = self.cntk("configFile=exp.cntk", "--check", "Test=[modelPath=first.dnn; file=out.HLast]",
                         "strictConfig=false")
-        self.assertIn("'out.HLast' is not there before command 'Write' has run", run.stderr)
+        self.assertIn("'out.HLast' does not exist before command 'Write' has run", run.stderr)
 
     def test_messages_name_the_command_and_the_place(self):
         self.write("exp.cntk", SHARED.replace("maxEpochs=3; ", ""))

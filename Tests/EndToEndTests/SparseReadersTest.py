@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The binary readers of sparse records: SparsePCReader, LibSVMBinaryReader, DSSMReader. What they read trains to the
-same bits as the same data in text."""
+"""The binary readers of sparse records: SparsePCReader, LibSVMBinaryReader, DSSMReader. Their data train to the same bits as
+the same data in text."""
 import random
 import re
 import shutil
@@ -52,7 +52,7 @@ CTF = "readerType=CNTKTextFormatReader; file=data.ctf; randomize=none; input=[ %
 
 
 def sparse_row(draw, words, count):
-    """Words in any order, each once, with values that are exact in single precision."""
+    """Returns distinct words in any order, with values that are exact in single precision."""
     return [(word, draw.randrange(1, 9) / 4) for word in draw.sample(words, count)]
 
 
@@ -86,7 +86,7 @@ class SparseReadersTest(EndToEndTest):
         return re.search("Final Results.*", log).group(0)
 
     def write_sums(self, real):
-        """Records of features A and B, and y, a weighted sum of both, in all three formats."""
+        """Writes records of features A and B, and their weighted sum y, in all three formats."""
         draw = random.Random(3)
         self.write("net.ndl", SUMS)
         weights = {word: draw.randrange(-8, 9) / 8 for word in range(WORDS + WORDS // 2)}
@@ -120,7 +120,7 @@ class SparseReadersTest(EndToEndTest):
         (self.folder / "data.svm").write_bytes(header + struct.pack("<%dq" % len(data), *offsets) + b"".join(data))
 
     def test_sums(self):
-        """float and double, several readers, one result."""
+        """float and double, and all readers, give one result."""
         for precision, real in (("float", "f"), ("double", "d")):
             self.write_sums(real)
             readers = {
@@ -136,12 +136,12 @@ class SparseReadersTest(EndToEndTest):
             for name in ("pc", "svm"):
                 self.assertEqual(self.model(precision + name), self.model(precision + "ctf"), name)
                 self.assertEqual(self.result(logs[name]), self.result(logs["ctf"]))
-            # Sparse columns as dense ones: the same sums.
+            # Dense columns give the same sums as sparse ones.
             dense = self.train(precision + "dense", readers["pc"] + "; returnDense=true", precision)
             self.assertEqual(self.losses(dense), self.losses(logs["ctf"]))
 
     def write_pairs(self):
-        """Queries and documents of one topic use different words; a pair is of one topic."""
+        """Writes pairs of a query and a document of one topic, which use different words."""
         draw = random.Random(4)
         self.write("net.ndl", PAIRS)
         size = WORDS // TOPICS
@@ -170,7 +170,7 @@ class SparseReadersTest(EndToEndTest):
         dssm = self.train("dssm", self.DSSM + "none")
         self.assertEqual(self.model("dssm"), self.model("ctf"))
         self.assertEqual(self.result(dssm), self.result(ctf))
-        # In another order other minibatches. The file's values are of 4 bytes, whatever the precision is, and
+        # Another order gives other minibatches. The file's values have 4 bytes for each precision, and
         # the label's rows are those of its node.
         shuffled = self.train("shuffled", self.DSSM.replace("labelDim=4; ", "") + "auto", "double")
         self.assertNotEqual(self.losses(shuffled), self.losses(dssm))
@@ -204,7 +204,7 @@ class SparseReadersTest(EndToEndTest):
             shutil.rmtree(self.folder / "killed")
 
     def test_messages(self):
-        """What a user sees who mistook the precision, or the dimension."""
+        """Messages about a wrong precision or dimension."""
         self.write_sums("d")
         reader = "readerType=SparsePCReader; file=data.pc; verificationCode=77; A=[ dim=%d ]; B=[ dim=%d ]; " \
                  "y=[ labelDim=1 ]" % (WORDS, WORDS // 2)

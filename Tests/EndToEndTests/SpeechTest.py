@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speech: every config of Examples/Speech, pre-training that is killed, real label files, known outputs."""
+"""Speech: every config of Examples/Speech, killed pre-training, real label files, known outputs."""
 import array
 import math
 import random
@@ -18,7 +18,7 @@ EXAMPLE = ROOT / "Examples/Speech"
 USER = 9
 QUICK = "epochSize=0 minibatchSize=64 learningRatesPerMB=1.28 momentumPerMB=0.5 maxEpochs=3".split()
 
-# Compares what a file says about each frame with the label that the reader gives it: 0 when all are equal.
+# Compares the class of each frame in a file with the reader's label: 0 if all are equal.
 LABELS_MEL = """m=CreateModel()
 SetDefaultModel(m)
 features=Input(1, tag=feature)
@@ -109,7 +109,7 @@ write=[
 
 
 def read_htk(path):
-    """Header fields and the frames of an HTK file."""
+    """Returns the header fields and the frames of an HTK file."""
     data = path.read_bytes()
     count, period, size, kind = struct.unpack(">iihH", data[:12])
     values = array.array("f")
@@ -121,7 +121,7 @@ def read_htk(path):
 
 
 def read_labels(path, ids):
-    """The class of each frame of all utterances of an MLF, read without the program's help."""
+    """Returns the class of each frame of all utterances of an MLF, read without the program."""
     labels = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith('"'):
@@ -168,7 +168,7 @@ class SpeechTest(EndToEndTest):
         self.assertLess(self.errors(log)[-1], 0.6, log)
         run = self.cntk("configFile=Evaluate.cntk")
         final = float(re.search(r"ErrorPrediction/Sample = ([0-9.e-]+)", run.stderr.split("Final Results")[1]).group(1))
-        # Over start values 0.58 in the mean, 0.63 at worst; a network that learned nothing is wrong for 0.95 and more.
+        # Over initial values 0.58 in the mean, 0.63 at worst; an untrained network has 0.95 and more.
         self.assertLess(final, 0.7, "what was learned must hold for utterances that were not seen")
         run = self.cntk("configFile=CrossValidate.cntk", "TIMIT_CrossValidate=[crossValidationInterval=0:1:3]")
         self.assertEqual(len(re.findall(r"Final Results", run.stderr)), 4, run.stderr)
@@ -177,7 +177,7 @@ class SpeechTest(EndToEndTest):
         self.assertLess(float(best.group(2)), 0.7)
         self.cntk("configFile=WriteScaledLogLikelihood.cntk")
         self.check_written("scaledloglike", 183)
-        # The command for another corpus does not take the finished training for its own.
+        # The command for another corpus does not use the finished training.
         run = self.cntk("configFile=TrainSimple.cntk", "Corpus=TIMIT", "ScpDir=nowhere", "MlfDir=nowhere", status=None)
         self.assertNotEqual(run.returncode, 0, run.stderr)
         self.assertRegex(run.stderr.strip().splitlines()[-1], "nowhere/TIMIT")
@@ -253,7 +253,7 @@ class SpeechTest(EndToEndTest):
 
     def test_lstm_as_a_node_over_every_second_frame(self):
         self.example()
-        # A layer that sees every second frame; its outputs are put back to their places and go to all frames from there.
+        # A layer that sees every second frame; its outputs return to their places and are copied to the other frames.
         self.write("Ndl/Lstm.ndl", """
 before=PastValue(1, flip, defaultHiddenActivity=0)
 flip=Minus(1, Plus(before, Times(Constant(0, rows=1, cols=$FeatDim$), norm)))
@@ -297,7 +297,7 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
         (self.folder / "timit/mlf").rename(self.folder / "labels")
         configs = sorted(path.name for path in EXAMPLE.glob("*.cntk") if path.name != "Globals.cntk")
         self.assertGreaterEqual(len(configs), 14)
-        uses_models = []  # of other configs, which nobody has trained here
+        uses_models = []  # models of other configs, which are not trained here
         for config in configs:
             run = self.cntk("configFile=" + config, "Corpus=TIMIT", "ScpDir=timit/scp", "MlfDir=labels", "--check",
                             status=None)
@@ -307,7 +307,7 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
                 uses_models.append(config)
                 self.assertRegex(run.stderr, r"error: (model file 'exp/\S*' does not exist|no model is evaluated: there is "
                                              r"neither exp/\S+ nor exp/\S+); folder 'exp/\S*' does not exist\n$")
-            # Not every config uses every variable that they share; all else must be known.
+            # A config need not use all shared variables; all other names must be known.
             self.assertEqual(re.findall(r"WARNING: (?!Globals)\S* unknown key.*", run.stderr), [])
         self.assertEqual(uses_models, ["CrossValidate.cntk", "DumpNodes.cntk", "Evaluate.cntk", "WriteBottleneck.cntk",
                                        "WriteScaledLogLikelihood.cntk"])
@@ -384,7 +384,7 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
         for name in ("LstmTruncated", "LstmWhole"):
             self.synthspeech(name + ":DevLstm", "Name=" + name, "FeatDim=72", "%s=[SGD=[%s]]" % (name, few))
 
-    def test_synthspeech_a_compressed_network_learns_from_what_it_was(self):
+    def test_synthspeech_a_compressed_network_learns_from_the_original(self):
         errors, log = self.synthspeech("Simple:Dev:Compress:Retrain:After",
                                        "SGD=[epochSize=0; maxEpochs=4]", "numCPUThreads=2",
                                        "After=[action=test; minibatchSize=4096; modelPath=exp/Simple.1/narrow.dnn; "
@@ -399,7 +399,7 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
         self.assertLess(before, 0.75, log)
         self.assertLess(after, before, log)
 
-    def test_synthspeech_sequences_tell_phones_better_than_frames(self):
+    def test_synthspeech_sequence_training_reduces_phone_errors(self):
         corpus = self.shared("data/synthspeech")
         shutil.copytree(EXAMPLE, self.folder, dirs_exist_ok=True)
         run = subprocess.run(

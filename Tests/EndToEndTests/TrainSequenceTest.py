@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""action=trainSequence: a model trained on single frames goes on with a criterion for whole sequences."""
+"""action=trainSequence: a model trained on single frames continues with a criterion for whole sequences."""
 import itertools
 import math
 import random
@@ -74,7 +74,7 @@ class TrainSequenceTest(EndToEndTest):
         return found
 
     def loss(self, parameters):
-        """-log of the labels' probability among all sequences of states, a sample."""
+        """Returns -log of the labels' probability among all sequences of states, per sample."""
         total, samples = 0, 0
         for sequence in self.sequences:
             scores = [[sum(w * x for w, x in zip(row, features)) + bias[0]
@@ -84,7 +84,7 @@ class TrainSequenceTest(EndToEndTest):
                 moves = sum(parameters["T"][to][old] for old, to in zip(path, path[1:]))
                 return moves + sum(score[state] for score, state in zip(scores, path))
 
-            # The label before the first one is the first one.
+            # The first label counts as its own predecessor.
             first = sequence[0][1]
             start = lambda path: score(path) + parameters["T"][path[0]][first]
             everything = [start(path) for path in itertools.product(range(STATES), repeat=len(sequence))]
@@ -99,27 +99,28 @@ class TrainSequenceTest(EndToEndTest):
     def test_the_parameters_stay_and_the_criterion_changes(self):
         log = self.run_command("Frames:Sequences", "action=TrainSequenceRNN")
         self.assertIn("Load Network From the original model file frames.dnn.\n", log)
-        self.assertIn("frames.dnn does not have node 'T'; it is the described one, with its start values.\n", log)
+        self.assertIn("frames.dnn does not have node 'T'; it is copied from the described network with its start values.\n",
+                      log)
         self.assertNotIn("does not have node 'W'", log)
         self.assertEqual(re.findall("WARNING: (.*)", log),
                          ["trainSequence: 'path' (SequenceDecoderNode) of the described network does not come into the "
-                          "model, which takes the criterion and what is below it; an edit command can add it"])
+                          "model, which takes the criterion and the nodes below it; an edit command can add it"])
         frames, begin = self.parameters("frames.dnn"), self.parameters("sequences.dnn.0")
         self.assertEqual({name: begin[name] for name in "WB"}, {name: frames[name] for name in "WB"})
         self.assertEqual(begin["T"], [[0.25] * 3] * 3)
         dump = self.read("dump.txt")
         self.assertIn("crf=CRF ( labels , z , T )", dump)
         self.assertNotIn("ce=", dump)
-        self.assertIn("err=", dump) # evaluation goes on as it was
+        self.assertIn("err=", dump) # the evaluation stays the same
         losses = self.losses(log)[3:]
         self.assertEqual(len(losses), 4)
-        # An epoch is one minibatch, so its loss is that of the model before.
+        # An epoch is one minibatch, so its loss is that of the previous model.
         for epoch, loss in enumerate(losses):
             self.assertAlmostEqual(loss, self.loss(self.parameters("sequences.dnn.%d" % epoch)), delta=1e-7)
         self.assertLess(losses[-1], 0.9 * losses[0])
         self.assertIn("Final model exists", self.run_command("Sequences"))
 
-    def test_a_training_that_was_stopped_goes_on(self):
+    def test_a_stopped_training_resumes(self):
         self.run_command("Frames:Sequences")
         whole = (self.folder / "sequences.dnn").read_bytes()
         for name in "sequences.dnn", "sequences.dnn.3", "sequences.dnn.ckp":
@@ -131,7 +132,7 @@ class TrainSequenceTest(EndToEndTest):
         self.assertEqual((self.folder / "sequences.dnn").read_bytes(), whole)
 
     def test_a_criterion_of_the_same_name(self):
-        """The frame criterion itself, with a feature that the original does not have."""
+        """The new criterion has the name of the frame criterion, and a feature that the original lacks."""
         self.run_command("Frames")
         self.write("sequences.ndl", FRAMES.replace("ce=Cross", "more=Input(2, tag=feature)\nce=Cross"))
         log = self.run_command("Sequences", "Sequences=[reader=[input=[more=[alias=features; dim=2; format=dense]; "
@@ -143,15 +144,15 @@ class TrainSequenceTest(EndToEndTest):
         self.write("other.ndl", re.sub(r"\b([WBz])\b", r"\1x", SEQUENCES))
         log = self.run_command("Sequences", "description=other")
         self.assertIn("frames.dnn does not have node 'Wx'", log)
-        # The products have no names of their own; they are not the same node for that.
+        # The products have no names of their own, but they are different nodes.
         self.assertRegex(log, r"frames.dnn does not have node 'crf.unnamed\d+'")
-        self.assertIn("WARNING: trainSequence: the new criterion has no parameter of frames.dnn; what it is computed from "
-                      "has other names there\n", log)
+        self.assertIn("WARNING: trainSequence: the new criterion has no parameter of frames.dnn; the nodes below the "
+                      "criterion have other names there\n", log)
         self.assertNotIn("has no parameter of", self.run_command("Sequences", "makeMode=false"))
 
     def test_check_trains_nothing(self):
-        self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",
-                      self.run_command("Frames:Sequences", "--check"))
+        self.assertIn("Command 'Sequences': model 'frames.dnn' comes from command 'Frames' and is checked when 'Sequences' "
+                      "runs", self.run_command("Frames:Sequences", "--check"))
         self.assertFalse((self.folder / "frames.dnn").exists())
         self.run_command("Frames")
         self.assertIn("Command 'Sequences' (action trainSequence): 4 epochs into sequences.dnn",

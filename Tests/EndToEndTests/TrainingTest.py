@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trainings on real data through the real program: the original's Simple demo, handwritten digits, stop and resume."""
+"""Trains on real data with the real program: the original's Simple demo, handwritten digits, stopping and resuming."""
 import os
 import pathlib
 import random
@@ -60,7 +60,7 @@ def test_error(log):
 
 class TrainingTest(EndToEndTest):
     def simple_demo(self, *arguments, **keywords):
-        """The Simple demo's own config on the original's data, ten epochs."""
+        """Runs the config of the Simple demo on the original's data, ten epochs."""
         return self.cntk("configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo:Simple_Demo_Test",
                          "Simple_Demo=[SGD=[maxEpochs=10;numMBsToShowResult=100]]", *arguments, **keywords)
 
@@ -72,7 +72,7 @@ class TrainingTest(EndToEndTest):
         self.prepare_simple_demo()
         self.simple_demo()
         log = self.read("log/demo_Simple_Demo_Simple_Demo_Test.log")
-        # The original, from the same random start: 27 of the 603 test points.
+        # The original, from the same initial values, gets 27 of the 603 test points wrong.
         self.assertAlmostEqual(test_error(log), 27 / 603, places=6)
         self.assertTrue(log.rstrip().endswith("__COMPLETED__"))
         self.assertEqual(len(re.findall(r"^ Epoch\[ *\d+ of 10\]-Minibatch\[ *\d+- *\d+.*\]: SamplesSeen = 2500; "
@@ -119,7 +119,7 @@ class TrainingTest(EndToEndTest):
         for name in ("m.dnn", "m.dnn.ckp"):
             self.assertEqual((self.folder / "killed" / name).read_bytes(), (self.folder / "whole" / name).read_bytes())
 
-    def test_make_mode_does_nothing_when_the_model_is_there(self):
+    def test_make_mode_does_nothing_when_the_model_exists(self):
         self.prepare_simple_demo()
         self.simple_demo()
         before = (self.folder / "models/simple.dnn").stat().st_mtime_ns
@@ -135,7 +135,7 @@ class TrainingTest(EndToEndTest):
         self.assertRegex(log, "WARNING: .*trainingSeed=0, but the config has trainingSeed=3; .*makeMode=false")
         self.assertEqual((self.folder / "models/simple.dnn").stat().st_mtime_ns, before)
 
-    def test_a_start_model_of_a_training_that_saved_nothing_else_is_built_anew(self):
+    def test_an_initial_model_without_later_ones_is_built_again(self):
         self.prepare_simple_demo()
         arguments = ["configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo"]
         layers = "Simple_Demo=[SGD=[maxEpochs=1]; SimpleNetworkBuilder=[layerSizes=2:%d:2]]"
@@ -147,14 +147,14 @@ class TrainingTest(EndToEndTest):
         killed.kill()
         killed.communicate()
         later = [path for path in (self.folder / "models").iterdir() if path not in (start, lock)]
-        for path in later:  # as if it had been killed in its first epoch
+        for path in later:  # like a training that was killed in its first epoch
             path.unlink()
         stale = lock.read_bytes()
         self.cntk(*arguments, layers % 7)
         log = self.read("log/demo_Simple_Demo.log").split(" next run: ")[1]
         self.assertIn("Creating virgin network.", log)
         self.assertNotIn("WARNING", log)
-        # The user's start model is trained, whatever an earlier training left.
+        # The training starts from the user's initial model, whatever an earlier training left.
         os.replace(self.folder / "models/simple.dnn", start)
         lock.write_bytes(stale)
         self.cntk(*arguments, layers % 9)
@@ -173,7 +173,7 @@ class TrainingTest(EndToEndTest):
             self.assertRegex(self.read("log/demo_Simple_Demo.log"), "WARNING: .*: %s; .*makeMode=false" % difference)
             (self.folder / "models/simple.dnn").unlink()
 
-    def test_criterion_that_is_no_number_stops_with_the_place(self):
+    def test_nan_criterion_stops_with_its_place(self):
         self.prepare_simple_demo()
         run = self.cntk("configFile=%s" % SIMPLE, "stderr=log/demo", "command=Simple_Demo",
                         "Simple_Demo=[SGD=[maxEpochs=3;learningRatesPerMB=1e30;numMBsToShowResult=10]]",
@@ -184,7 +184,7 @@ class TrainingTest(EndToEndTest):
         self.assertEqual(list((self.folder / "models").iterdir()), [])
 
     def test_sequences_of_several_axes_are_trained_in_parts(self):
-        """Words, and labels of the marked ones: what numSubminibatches cuts belongs together, and gives the same."""
+        """Words, and labels of the marked words: numSubminibatches cuts both together, with the same result."""
         rng = random.Random(5)
         lines = []
         for sequence in range(40):

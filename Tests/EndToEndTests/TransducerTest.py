@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""rnnType=TRANSDUCER and JOINTCONDITIONALBILSTMSTREAMS from end to end: networks that spell a word's labels from its
-letters and the label before, the second one from the letters that follow, too. Their outputs are computed here once more
-from the dumped parameters."""
+"""rnnType=TRANSDUCER and JOINTCONDITIONALBILSTMSTREAMS from end to end: networks that predict a word's labels from its
+letters and the previous label, the second one also from the next letters. The test computes their outputs from the dumped
+parameters."""
 import math
 import random
 import re
@@ -9,7 +9,7 @@ import struct
 
 from EndToEnd import EndToEndTest, main
 
-LETTERS, LABELS = 4, 5  # the last label stands in front of a word
+LETTERS, LABELS = 4, 5  # the last label stands before a word
 CONFIG = """
 precision=double
 numCPUThreads=1
@@ -49,7 +49,7 @@ def times(matrix, vector):
 
 
 class Lstm:
-    """The node's formulas: columns of the gates are a bias, the input, the output before, the peephole."""
+    """The node's formulas. Columns of the gates: bias, input, previous output, peephole."""
 
     def __init__(self, parameters, number):
         self.input, self.forget, self.output, self.cell = (
@@ -69,7 +69,7 @@ class Lstm:
 
 
 class LstmBlock:
-    """The same of single nodes, each with a matrix of its own; what comes before a word is 0.1, as a float."""
+    """The same from single nodes, each with its own matrix; the state before a word is 0.1, as a float."""
 
     def __init__(self, parameters, number):
         self.weights = {name[:-len(str(number))]: rows for name, rows in parameters.items()
@@ -105,8 +105,8 @@ class TransducerTest(EndToEndTest):
         self.make("test", 40, 2, sees_the_end)
 
     def make(self, name, count, seed, sees_the_end):
-        """A label is the one before, moved on by the letter (by the word's last letter, where the end is seen); the
-        network sees this letter and the next."""
+        """Makes words. A label is the previous label plus the letter; with both directions also plus the word's last letter.
+        The network sees this letter and the next one."""
         draw = random.Random(seed)
         lines, self.words[name] = [], []
         for number in range(count):
@@ -125,7 +125,7 @@ class TransducerTest(EndToEndTest):
         return self.cntk("configFile=exp.cntk", *arguments).stderr
 
     def parameters(self):
-        """Of a dump: lists of rows by name."""
+        """Returns the parameters of a dump: lists of rows by name."""
         tokens = self.read("dump.txt").split()
         found = {}
         for at, token in enumerate(tokens):
@@ -138,14 +138,14 @@ class TransducerTest(EndToEndTest):
 
     @staticmethod
     def embedded(samples, parameters):
-        """Of one word: its labels before, and its letters."""
+        """Returns the embedding of one word: its previous labels and its letters."""
         column = lambda matrix, number: [row[number] for row in matrix]
         for past, here, following, _ in samples:
             yield (column(parameters["Embedding0"], past),
                    column(parameters["Embedding1"], here) + column(parameters["Embedding1"], following))
 
     def outputs(self, samples, parameters):
-        """Of one word: the posteriors after each letter, as the formulas have them."""
+        """Returns the posteriors after each letter of a word, by the formulas."""
         layers = [Lstm(parameters, 1), Lstm(parameters, 2)]
         for past, letters in self.embedded(samples, parameters):
             x = past + letters
@@ -154,7 +154,7 @@ class TransducerTest(EndToEndTest):
             yield softmax(times(parameters["ConnectToLowerLayers"], x))
 
     def outputs_of_both_directions(self, samples, parameters):
-        """The same of the network that reads the letters in both directions."""
+        """Returns the same for the network that reads the letters in both directions."""
         words = list(self.embedded(samples, parameters))
 
         def through(inputs, *numbers):
@@ -169,7 +169,7 @@ class TransducerTest(EndToEndTest):
         for x in through((a + b for a, b in zip(forward, backward)), 3):
             yield softmax(times(parameters["ConnectToLowerLayers"], x))
 
-    def test_learns_to_spell_and_computes_what_the_formulas_say(self):
+    def test_learns_to_spell_and_follows_the_formulas(self):
         self.make_words()
         sizes = self.check_learning("TRANSDUCER", self.outputs)
         self.assertEqual(sizes, {
@@ -192,7 +192,7 @@ class TransducerTest(EndToEndTest):
         self.assertEqual(sizes, expected)
 
     def check_learning(self, kind, outputs):
-        """Trains, and compares what is written and told with the formulas. The sizes of the parameters by name."""
+        """Trains, and compares outputs and log with the formulas. Returns the sizes of the parameters by name."""
         log = self.run_command("command=Train:Dump:Test:Write", "set=train", "Test=[set=test]", "kind=" + kind)
         losses = [float(x) for x in re.findall(r"\[Training Set\] TrainLossPerSample = ([0-9.e-]+)", log)]
         self.assertEqual(len(losses), 40)
@@ -203,12 +203,12 @@ class TransducerTest(EndToEndTest):
         written = [list(map(float, line.split())) for line in self.read("out.outputs").splitlines() if line.strip()]
         computed = [p for samples in self.words["train"] for p in outputs(samples, parameters)]
         self.assertEqual(len(written), len(computed))
-        # Sequences of a minibatch stand in the order of their length: the same lines, in whatever order.
+        # Sequences of a minibatch are ordered by their length, so only the set of lines is compared.
         for ours, theirs in zip(sorted(computed), sorted(written)):
             for a, b in zip(ours, theirs):
                 self.assertAlmostEqual(a, b, delta=1e-10)
 
-        # Words that the training has not seen; one by one and side by side.
+        # Words that are not in the training data, one by one and in parallel.
         loss, wrong, count = 0, 0, 0
         for samples in self.words["test"]:
             for (_, _, _, label), p in zip(samples, outputs(samples, parameters)):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the blocks of Documentation/Tutorial.md one after another, as a reader pastes them."""
+"""Runs the blocks of Documentation/Tutorial.md in order."""
 import os
 import re
 import subprocess
 
 from EndToEnd import CNTK, ROOT, EndToEndTest, main
 
-# A block between fences, with the name of its file where the line before it is a name in back-quotes and a colon.
+# A fenced block. If the line before it is a name in back-quotes and a colon, the block is that file.
 FENCED = re.compile(r'(?:^`([\w.]+)`:\n\n)?^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""SimpleNetworkBuilder and the same network written in NDL: from the same start values both give, after the same
-epochs, the same model files and checkpoints, to the byte.
+"""Compares SimpleNetworkBuilder with the same network in NDL: from the same initial values both give, after the same epochs,
+model files and checkpoints with equal bytes.
 
-NDL reserves the names of functions, and SIMPLENET calls its criterion by the name of its type; that one node is renamed
-by the edit action before files are compared. No other difference is allowed for."""
+SIMPLENET names its criterion like its type, a name that NDL reserves. So the edit action renames this one node before the
+files are compared. No other difference is allowed."""
 import random
 
 from EndToEnd import EndToEndTest, main
@@ -55,7 +55,7 @@ reader=[
 
 def feed_forward(sizes, kinds=("Sigmoid",), start="init=uniform", normalise=False, dropout=False, prior=False,
                  criterion="CrossEntropyWithSoftmax", evaluation="ErrorPrediction"):
-    """SIMPLENET in NDL, with the names and in the order that SimpleNetworkBuilder makes its nodes."""
+    """Returns SIMPLENET in NDL, with the names and the order of nodes of SimpleNetworkBuilder."""
     lines = ["features=Input(%d, tag=feature)" % sizes[0]]
     layer = "features"
     if normalise:
@@ -92,7 +92,7 @@ def feed_forward(sizes, kinds=("Sigmoid",), start="init=uniform", normalise=Fals
     return "\n".join(lines) + "\n"
 
 
-# What SIMPLENET is asked for, and the same of the function above.
+# Parameters of SIMPLENET, and the arguments of the function above for the same network.
 FEED_FORWARD = [
     ("layerSizes=3:4:2; layerTypes=Sigmoid", dict(sizes=[3, 4, 2])),
     ("layerSizes=3:2", dict(sizes=[3, 2])),
@@ -107,7 +107,7 @@ FEED_FORWARD = [
      dict(sizes=[3, 4, 2], evaluation="CrossEntropyWithSoftmax")),
 ]
 
-# Nodes without a name are called AutoName0, AutoName1, ... by SimpleNetworkBuilder, so these networks need no renaming.
+# SimpleNetworkBuilder names nodes without a name AutoName0, AutoName1, ..., so these networks need no renaming.
 RECURRENT = """features=SparseInput(6, tag=feature)
 U0=Parameter(4, 6)
 W0=Parameter(4, 4)
@@ -124,7 +124,7 @@ eval=ErrorPrediction(labels, AutoName5, tag=eval)
 outputs=Times(W1, AutoName4, tag=output)
 """
 
-# The block of book 2.6 with peepholes, in the order in which SimpleNetworkBuilder draws its start values.
+# The block of book 2.6 with peepholes, in the order in which SimpleNetworkBuilder draws its initial values.
 LSTM = """features=Input(6, tag=feature)
 WXO0=Parameter(4, 6)
 WXI0=Parameter(4, 6)

@@ -1,11 +1,11 @@
-"""Five points of two classes as a text, and tests of configs that read it."""
+"""A text of five points of two classes, and a base class of tests whose configs read it."""
 from EndToEnd import EndToEndTest
 
 DATA = "0.5 1 yes\n-1 0.25 no\n0 0 yes\n1 1 no\n0.5 -1 yes\n"
 
 
 class TwoClassesTest(EndToEndTest):
-    """exp.cntk, which is the class's config, train.txt and map.txt lie in the folder."""
+    """Base of tests whose folder has exp.cntk (the config of the class), train.txt and map.txt."""
     config = ""
 
     def setUp(self):

@@ -1,4 +1,4 @@
-"""What tests of parallelTrain=true share: a network of two inputs, and processes that mpiexec starts."""
+"""Shared parts of tests of parallelTrain=true: a network of two inputs, and processes that mpiexec starts."""
 import os
 import random
 import re
@@ -79,12 +79,12 @@ class WorkersTest(EndToEndTest):
         self.write("net.ndl", NETWORK)
 
     def start(self, count, *arguments, last=None, environment=None):
-        """last: what the last worker alone is told."""
+        """Starts the workers. last: arguments of the last worker alone."""
         one = [str(EndToEnd.CNTK), "configFile=config.cntk", *arguments]
         command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(count), *one]
         if last is not None:
             command[-len(one) - 1:] = [str(count - 1), *one, ":", "-n", "1", *one, last]
-        # Where processes outnumber cores they must not wait for each other in a loop.
+        # If there are more processes than cores, they must not wait for each other in a loop.
         everything = dict(os.environ, OMPI_MCA_mpi_yield_when_idle="1", **(environment or {}))
         return subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, env=everything)
@@ -100,7 +100,7 @@ class WorkersTest(EndToEndTest):
         return self.cntk("configFile=config.cntk", "parallelTrain=false", *arguments).stderr
 
     def values(self, folder):
-        """The model's numbers, as the dump of all nodes has them."""
+        """Returns the values of the model from a dump of all nodes."""
         name = folder + "/values.txt"
         self.cntk("command=Dump", "deviceId=-1", "precision=double",
                   "Dump=[action=dumpnode;modelPath=%s/m.dnn;outputFile=%s;printValues=true]" % (folder, name))
@@ -115,7 +115,7 @@ class WorkersTest(EndToEndTest):
 
     @staticmethod
     def results(log):
-        """Of each epoch what was counted, without times; and of the test."""
+        """Returns the counts of each epoch, without times, and of the test."""
         kept = re.findall(r"(Finished Epoch.*?); EpochTime|(Final Results.*)|(.*Validation Set.*)|(Minibatch\[.*?); TotalTime",
                           log)
         return ["".join(groups).strip() for groups in kept]

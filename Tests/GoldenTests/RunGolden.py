@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the golden cases that need only features the program has, and names the others.
+"""Runs the golden cases whose features the program supports, and names the others.
 
     RunGolden.py --cntk build/bin/cntk --shared FOLDER [--jobs N] [--list] [TEXT...]
 
-MissingFeatures.txt lists the features that are still missing; a case that needs one of them is not run. KnownGaps.txt
-lists single cases that do not pass yet ("name: reason"). Every other case must pass. Both lists only ever shrink: a
-feature that no case needs, an unknown case and a gap that passes are errors. TEXT: only cases whose name contains it.
+MissingFeatures.txt lists unsupported features; a case that needs one of them does not run. KnownGaps.txt lists single cases
+that do not pass yet ("name: reason"). Every other case must pass. Both lists only shrink: a feature that no case needs, an
+unknown case and a gap that passes are errors. TEXT selects the cases whose name contains it.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ def lines(path):
 
 
 def run(arguments, names):
-    """Names of the cases that pass, and the comparer's report."""
+    """Returns the names of the cases that pass, and the report of the comparison."""
     if not names:
         return set(), ""
     golden = arguments.shared / "golden"
@@ -47,16 +47,16 @@ def main():
     parser.add_argument("--cntk", type=pathlib.Path, required=True)
     parser.add_argument("--shared", type=pathlib.Path, required=True)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--list", action="store_true", help="only say which cases would run")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases that would run")
     parser.add_argument("text", nargs="*")
     arguments = parser.parse_args()
     if not (arguments.shared / "golden/run_case.py").exists():
-        print("The golden cases are not here: %s" % (arguments.shared / "golden"))
+        print("The golden cases do not exist: %s" % (arguments.shared / "golden"))
         return SKIPPED
 
     missing = set(lines(HERE / "MissingFeatures.txt"))
     gaps = dict(re.split(r'\s*:\s*', line, maxsplit=1) for line in lines(HERE / "KnownGaps.txt"))
-    # Parts of the program that are left out where their libraries are.
+    # Parts of the program that are not built if their libraries are missing.
     absent = {feature for feature in ("ImageReader",)
               if not (arguments.cntk.resolve().parents[1] / "lib" / (feature + ".so")).exists()}
     cases = {path.parent.name: set(json.loads(path.read_text(encoding="utf-8")).get("features", []))
@@ -79,7 +79,7 @@ def main():
     closed, _ = run(arguments, [name for name in gaps if name in chosen and not cases[name] & missing])
     faults += ["KnownGaps.txt: '%s' passes now; take it out" % name for name in sorted(closed)]
 
-    print("\nNot run, for lack of a feature:")
+    print("\nNot run, because a feature is missing:")
     for name, features in chosen.items():
         if features & missing:
             print("  %-24s %s" % (name, " ".join(sorted(features & missing))))

@@ -1,4 +1,4 @@
-// A config of a megabyte, some 10,000 blocks: read, and a value with a variable looked up in each block.
+// Reads a config of a megabyte, some 10,000 blocks, and looks up a value with a variable in each block.
 #include "Common/Config/ConfigParameters.h"
 
 #include <benchmark/benchmark.h>

@@ -94,7 +94,7 @@ void ReadEpochs(benchmark::State& state, bool anew)
         if (anew)
         {
             state.PauseTiming();
-            reader = MakeHtkReader<ElemType>(context); // label files are read here
+            reader = MakeHtkReader<ElemType>(context); // reads label files
             epoch = 0;
             state.ResumeTiming();
         }

@@ -55,7 +55,7 @@ struct Operands
 struct Case
 {
     const char* name;
-    int matrices; // that pass through memory
+    int matrices; // matrices that are read or written
     std::function<void(Operands&)> run;
 };
 
@@ -119,7 +119,7 @@ void Run(benchmark::State& state, const Case& kernelCase, DataType type)
     state.SetBytesProcessed(int64_t(state.iterations()) * int64_t(bytes));
 }
 
-// Jobs of four tasks of 20 microseconds, while twice as many neighbours as there are cores keep them busy.
+// Jobs of four tasks of 20 microseconds, while other threads, two per core, keep all cores busy.
 void RunCrowded(benchmark::State& state)
 {
     const int cores = int(std::max(1u, std::thread::hardware_concurrency()));
@@ -151,7 +151,7 @@ void RunCrowded(benchmark::State& state)
 
 void Register()
 {
-    // One thread, and three more than there are cores.
+    // One thread, and three more threads than cores.
     benchmark::RegisterBenchmark("ThreadPoolWithBusyNeighbours", RunCrowded)->UseRealTime()->Arg(1)->Arg(0);
     for (const Case& kernelCase : Cases())
     {

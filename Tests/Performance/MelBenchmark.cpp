@@ -1,5 +1,5 @@
-// Editing a model of some 5,000 nodes: 100 commands a round, most of them on all nodes. What is timed is reading the
-// script, checking it and executing it; the model is there, and files are written by the last case alone.
+// Edits a model of some 5,000 nodes: 100 commands a round, most of them on all nodes. Times reading, checking and
+// executing the script. The model is loaded before; only the last case writes files.
 #include "ActionsLib/Mel/MelEditor.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "Common/Error.h"
@@ -16,7 +16,7 @@ namespace
 
 constexpr int c_commands = 100;
 
-// 1,000 layers of five nodes: L1.F.B, L1.F.W, L1.F.T, L1.F.P, L1.S. Small, so that the time is that of the nodes.
+// 1,000 layers of five nodes: L1.F.B, L1.F.W, L1.F.T, L1.F.P, L1.S. Values are small, so the time is that of the nodes.
 std::string NetworkText()
 {
     std::string text = "BFF(x)\n{\n  B=Parameter(8)\n  W=Parameter(8, 8)\n  T=Times(W, x)\n  P=Plus(T, B)\n}\n"
@@ -27,7 +27,7 @@ std::string NetworkText()
     return text + "ce=CrossEntropyWithSoftmax(labels, L1000, tag=criterion)\n";
 }
 
-// One command, or several that take turns, until there are 100; %d is the number of the command, from 1.
+// Repeats one command, or several in turn, 100 times; %d is the number of the command, from 1.
 std::string Script(const std::vector<std::string>& commands)
 {
     std::string script;

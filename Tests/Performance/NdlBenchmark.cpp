@@ -1,5 +1,5 @@
-// Network descriptions of some 5,000 nodes: parse, build, validate, and plan for training. Layers are small, so that
-// the time is that of the nodes and not of the start values.
+// Parses, builds, validates and plans networks of some 5,000 nodes. Layers are small, so the time is that of the nodes,
+// not of the initial values.
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"

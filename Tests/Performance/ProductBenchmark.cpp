@@ -1,6 +1,6 @@
-// Times matrix products of the networks that the project is measured by:
+// Times the matrix products of the benchmark networks:
 // BM/<engine>/<m>x<n>x<k><t for op(A) transposed, T for op(B)>/<threads>. gflops is the median, of_peak its share of
-// the rate of multiply-adds in registers, taken on all threads right before each product.
+// the rate of multiply-adds in registers, measured on all threads right before each product.
 #include "Common/Error.h"
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/Cpu/GemmContext.h"
@@ -49,8 +49,8 @@ const std::vector<Shape> c_shapes = {
     {50, 50, 25, false, true},
 };
 
-// Sums that wait for nobody but themselves, each begun with another value, and none with 2, which stays what it is: the
-// compiler must not see that they are one or need no loop.
+// Independent sums with distinct initial values, so that the compiler can neither merge them nor remove the loop. The
+// value 2 would stay constant.
 constexpr size_t c_sums = 12;
 template <size_t Bytes, size_t... Sum>
 [[gnu::always_inline]] inline float MultiplyAdds(size_t count, std::index_sequence<Sum...>)
@@ -88,7 +88,8 @@ double Seconds(const auto& work)
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-// Operations a second of all threads at once, each of which measures itself: hyperthreads share a core's units.
+// Returns the operations a second of all threads together. Each thread measures itself, because hyperthreads share a
+// core.
 double Peak(ThreadPool& pool)
 {
     constexpr size_t c_count = 60000;
@@ -127,7 +128,7 @@ void Run(benchmark::State& state, const Shape& shape, MatrixEngine engine, int t
     GemmContext context(pool, KernelsFor(BestInstructionSet()).products, engine);
     std::mt19937 random(1);
     std::uniform_real_distribution<float> uniform(-1, 1);
-    // Where matrices lie in the program, too: at the beginning of a line of the cache, large ones in large pages.
+    // Same placement as in the program: aligned to cache lines, large matrices in large pages.
     const std::shared_ptr<Device> device = MakeCpuDevice({.threads = 1});
     const auto matrix = [&](size_t elements)
     {

@@ -22,7 +22,7 @@ struct Workload
     std::string name;
     SimpleNetworkOptions network;
     size_t steps = 0;
-    size_t words = 0; // of a sample; 0: dense features
+    size_t words = 0; // words of a sample; 0: dense features
     bool hasClasses = false;
     double momentum = 0;
 };
@@ -69,7 +69,7 @@ Workload Speech()
     return workload;
 }
 
-// A training in miniature: the same minibatch again and again.
+// A small training that repeats one minibatch.
 class MiniTraining
 {
 public:
@@ -79,7 +79,7 @@ public:
     {
         MBLayout& layout = *m_network->Layout();
         layout.Init(sequences, workload.steps);
-        for (size_t s = 0; s < sequences; ++s) // that go on in the next minibatch
+        for (size_t s = 0; s < sequences; ++s) // sequences that continue in the next minibatch
             layout.AddSequence(s, s, 0, ptrdiff_t(workload.steps + 1));
         m_columns = layout.Columns();
         m_criterion = m_network->Group(NodeGroup::Criterion).front();
@@ -88,7 +88,6 @@ public:
         options.backwardRoot = m_criterion;
         m_evaluator = std::make_unique<Evaluator>(*m_network, std::vector{m_criterion}, options);
         m_learner = std::make_unique<Learner>(m_evaluator->Parameters(), SgdOptions(), DataType::Float32, *m_device);
-        m_learner->LetGradientsStay(true);
         m_features = std::dynamic_pointer_cast<InputValueNode>(m_network->Find("features"));
         m_labels = std::dynamic_pointer_cast<InputValueNode>(m_network->Find("labels"));
         MakeFeatures();
@@ -117,7 +116,7 @@ public:
     }
 
 private:
-    // Words as often as in text: the i-th most frequent 1/i as often as the first.
+    // Words with frequencies as in text: the i-th most frequent word occurs 1/i as often as the first.
     std::discrete_distribution<size_t> Words(size_t count) const
     {
         std::vector<double> weights(count);
@@ -158,8 +157,8 @@ private:
             m_labelValues[column * rows + draw(m_random)] = 1;
     }
 
-    // The word, its class, the first word of the class and the first of the next. Classes share the sum of the square
-    // roots of frequencies evenly.
+    // Labels: the word, its class, the first word of the class and of the next class. Each class has an equal share of
+    // the square roots of frequencies.
     void MakeClassLabels()
     {
         const size_t words = m_workload.network.layerSizes.back(), classes = size_t(m_workload.network.nbrClass);

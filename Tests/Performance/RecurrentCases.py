@@ -1,7 +1,7 @@
-"""Recurrent networks that TrainingBenchmark.py times: their data, networks and readers.
+"""Recurrent networks of TrainingBenchmark.py: their data, networks and readers.
 
 Language models read words by LMSequenceReader (classes) or CNTKTextFormatReader (all words), the others
-CNTKTextFormatReader. Sequences side by side and steps of back-propagation are those of the peer's workload.
+CNTKTextFormatReader. Parallel sequences and steps of back-propagation are those of the peer's workload.
 """
 import itertools
 import math
@@ -67,7 +67,7 @@ TEXT_READER = """reader=[
 
 
 def word_counts(vocabulary):
-    """As in text: the n-th word is there 1/n as often as the first."""
+    """Returns word counts as in text: the n-th word occurs 1/n as often as the first."""
     return [max(1, 1000000 // (n + 1)) for n in range(vocabulary)]
 
 
@@ -77,7 +77,7 @@ def draw_words(rng, vocabulary):
 
 
 def write_vocabulary(path, vocabulary, classes):
-    """Lines of id, count, word and class; classes share the square roots of the counts evenly."""
+    """Writes lines of id, count, word and class; each class has an equal share of the square roots of the counts."""
     roots = [math.sqrt(count) for count in word_counts(vocabulary)]
     done, total, group = 0, sum(roots), 0
     with open(path, 'w') as f:
@@ -89,7 +89,7 @@ def write_vocabulary(path, vocabulary, classes):
 
 
 def write_data(folder, c):
-    """Sequences as long as many pieces; the tagger's are whole sentences."""
+    """Writes sequences of many pieces; those of the tagger are whole sentences."""
     rng = random.Random(1)
     steps = SIZES[c.kind][1]
     path = os.path.join(folder, 'data.txt')
@@ -136,7 +136,7 @@ def reader(folder, c):
 
 
 def minibatch_size(c):
-    """Time steps where sequences are cut, else samples."""
+    """Returns time steps if sequences are cut, else samples."""
     steps = SIZES[c.kind][1]
     return steps * c.parallel if c.kind == 'tagger' else steps
 

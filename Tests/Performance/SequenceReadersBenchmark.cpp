@@ -1,4 +1,4 @@
-// Readers of sequences: parsing speed of CNTK text format, minibatches from memory, and words of a language model.
+// Times readers of sequences: parsing CNTK text format, minibatches from memory, and words of a language model.
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Log.h"
 #include "Readers/CNTKTextFormatReader/CtfReader.h"
@@ -57,7 +57,7 @@ std::string CtfText(Kind kind, size_t bytes)
     return text;
 }
 
-// One epoch from the text: index is there, every chunk is parsed anew.
+// One epoch from the text: the index exists, and each chunk is parsed again.
 void ParseCtf(benchmark::State& state)
 {
     const Kind kind = Kind(state.range(0));
@@ -94,7 +94,7 @@ void IndexCtf(benchmark::State& state)
 }
 BENCHMARK(IndexCtf)->Unit(benchmark::kMillisecond);
 
-// An epoch of a language model's text with 10 sentences side by side, cut after 10 words: words a second.
+// An epoch of a language model's text with 10 parallel sentences, cut after 10 words: words a second.
 void ReadWords(benchmark::State& state)
 {
     std::mt19937 random(1);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Times whole trainings and evaluations of cntk, beside PyTorch where that is given.
+"""Times whole trainings and evaluations of cntk, and of PyTorch if --peer is given.
 
     TrainingBenchmark.py [--cntk PATH] [--json OUT] [--only NAME...] [--peer peer_torch.py] [--rounds N]
 
 Each case runs --rounds times, the program and the peer in turn, so that both see the same neighbours; figures are
-medians, ratios are medians of the ratios of each round. The data of a case are made here and read by UCIFastReader, of
-recurrent networks by LMSequenceReader or CNTKTextFormatReader (RecurrentCases.py). The peer is a program that prints one
+medians, ratios are medians of the ratios of each round. The script makes the data. UCIFastReader reads them; for recurrent
+networks LMSequenceReader or CNTKTextFormatReader do (RecurrentCases.py). The peer is a program that prints one
 JSON line with samples_per_second and knows `WORKLOAD --mb N --threads N --seconds S --epochs N --epoch-samples N`, for
-recurrent networks `--parallel N --output class|full`, and `infer --model WORKLOAD`. With --peer-as-shipped it runs once more with
-the settings of an unprepared installation. Standard library only.
+recurrent networks `--parallel N --output class|full`, and `infer --model WORKLOAD`. With --peer-as-shipped the peer also runs
+with the settings of an unprepared installation. Standard library only.
 """
 import argparse
 import collections
@@ -25,7 +25,7 @@ import time
 
 import RecurrentCases
 
-# parallel: sequences side by side; 0: no recurrent network
+# parallel: number of parallel sequences; 0: no recurrent network
 Case = collections.namedtuple('Case', 'name workload layers kind minibatch samples threads rate inference parallel')
 
 
@@ -39,9 +39,9 @@ def recurrent(name, workload, kind, parallel, samples, rate):
 
 
 TIMIT, BIG = [792, 512, 512, 512, 183], [784, 2048, 2048, 2048, 2048, 10]
-PATIENCE = 12  # seconds that a run of the peer may take
-# samples: of an epoch, small enough for a text file; rate: samples a second expected on one thread, to choose how many
-# epochs to run.
+PATIENCE = 12  # limit of a run of the peer, in seconds
+# samples: in an epoch, small enough for a text file; rate: expected samples a second on one thread, which determines the
+# number of epochs.
 CASES = [
     case('simple2d', 'simple2d', [2, 50, 50, 2], 'Sigmoid', 25, 10000, (1, 4), 800e3),
     case('mnist-mlp mb32', 'mnist-mlp', [784, 256, 10], 'RectifiedLinear', 32, 16384, (1, 4), 60e3),
@@ -144,7 +144,7 @@ READER = """reader=[
 
 
 def write_data(folder, layers, samples):
-    """Few digits a number, and lines put together from pieces: text of a size that any disk takes at once."""
+    """Writes text of a size that any disk accepts quickly: few digits a number, and lines built from pieces."""
     rng = random.Random(1)
     inputs, outputs = layers[0], layers[-1]
     with open(os.path.join(folder, 'labels.txt'), 'w') as f:
@@ -185,8 +185,8 @@ def fresh_model(folder):
 
 
 def peak_of(pid):
-    """Peak memory of a running process so far, in bytes. What wait4 tells begins with that of this program, since a
-    child is a copy of it at first."""
+    """Returns the peak memory of a running process so far, in bytes. The value of wait4 includes the memory of this program,
+    because a child begins as its copy."""
     try:
         with open('/proc/%d/status' % pid) as f:
             return int(re.search(r'VmHWM:\s*(\d+)', f.read()).group(1)) * 1024
@@ -195,8 +195,8 @@ def peak_of(pid):
 
 
 def run_cntk(cntk, config, watch=None):
-    """The lines of the log, each with the time at which it came, and what the child used. watch: called with the
-    child's number at each line."""
+    """Returns the lines of the log, each with its time of arrival, and the resources of the child. watch: called with the
+    child's id at each line."""
     began = time.perf_counter()
     child = subprocess.Popen([cntk, 'configFile=' + config], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                              text=True, bufsize=1)
@@ -213,7 +213,7 @@ def run_cntk(cntk, config, watch=None):
 
 
 def train(cntk, folder, c, threads, seconds):
-    """Samples a second over all epochs but the first, and the share of the time spent waiting for data."""
+    """Returns samples a second over all epochs except the first, and the share of the time spent waiting for data."""
     faster = 1 if threads == 1 or c.samples / c.minibatch > 100 else 2.5
     epochs = 1 + max(2, round(seconds * c.rate * faster / c.samples))
     config = write_config(folder, c, threads, epochs=epochs)
@@ -228,7 +228,7 @@ def train(cntk, folder, c, threads, seconds):
 
 
 def infer(cntk, folder, c, threads, seconds):
-    """Samples a second of action=test, from when its intermediate lines come."""
+    """Returns samples a second of action=test, from the times of its intermediate lines."""
     if not os.path.exists(os.path.join(folder, 'model', 'net.dnn')):
         run_cntk(cntk, write_config(folder, c, 4, epochs=1))
     per_line = max(1, c.samples // c.minibatch)
@@ -289,7 +289,7 @@ def measure(args, c, threads, folder):
 
 
 def start_time(args):
-    """Milliseconds from the start of the process to the line of the first minibatch of the Simple demo."""
+    """Returns milliseconds from the start of the process to the line of the first minibatch of the Simple demo."""
     c = CASES[0]
     with tempfile.TemporaryDirectory() as folder:
         write_data(folder, c.layers, c.samples)
@@ -303,10 +303,10 @@ def start_time(args):
 
 
 def peak_memory(args):
-    """Peak memory of timit-dnn at minibatch 1024 and the least that it could be, in MB."""
+    """Returns the peak memory of timit-dnn at minibatch 1024 and its lower bound, in MB."""
     c = next(c for c in CASES if c.name == 'timit-dnn mb1024')
     parameters = sum((a + 1) * b for a, b in zip(c.layers, c.layers[1:]))
-    # Values of each layer, and the gradients of two layers at a time: the rest can share memory.
+    # Values of each layer, and the gradients of two layers at a time; all others can share memory.
     values = c.minibatch * (sum(c.layers) + 2 * max(c.layers[1:]))
     with tempfile.TemporaryDirectory() as folder:
         write_data(folder, c.layers, 2 * c.minibatch)
@@ -338,11 +338,11 @@ def show(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--cntk', default=os.environ.get('CNTK', 'cntk'))
-    parser.add_argument('--json', help='where the results go')
-    parser.add_argument('--only', nargs='+', help='cases whose names begin so')
-    parser.add_argument('--threads', nargs='+', type=int, help='only with so many threads')
+    parser.add_argument('--json', help='file for the results')
+    parser.add_argument('--only', nargs='+', help='only cases whose names begin with one of these')
+    parser.add_argument('--threads', nargs='+', type=int, help='only with these numbers of threads')
     parser.add_argument('--rounds', type=int, default=3)
-    parser.add_argument('--seconds', type=float, default=1.0, help='about how long each run is timed')
+    parser.add_argument('--seconds', type=float, default=1.0, help='approximate time of each run')
     parser.add_argument('--peer', default=os.environ.get('CNTK_PEER'), help='path of peer_torch.py')
     parser.add_argument('--peer-as-shipped', action='store_true')
     args = parser.parse_args()

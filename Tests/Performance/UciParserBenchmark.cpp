@@ -1,4 +1,4 @@
-// UCIFastReader: parsing speed on three kinds of text, and the cost of a minibatch from memory and of an epoch's start.
+// Times UCIFastReader: parsing of several kinds of text, a minibatch from memory, and the start of an epoch.
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Log.h"
 #include "Readers/ReaderLib/RecordWalk.h"
@@ -15,7 +15,7 @@ namespace cntk
 namespace
 {
 
-// What the columns look like.
+// Form of the columns.
 enum class Kind
 {
     Pixels,    // 784 whole numbers 0..255, most of them 0 and in runs as in images of digits, and a digit
@@ -124,7 +124,7 @@ std::unique_ptr<IDataReader<float>> OpenReader(const std::string& path, size_t c
     return reader;
 }
 
-// Minibatches of parsed data, epochs of the shuffle included: {kind, minibatch size, read ahead}.
+// Minibatches of parsed data, including the shuffle of each epoch: {kind, minibatch size, prefetch}.
 void DeliverMinibatches(benchmark::State& state)
 {
     size_t columns = 0;

@@ -1,10 +1,9 @@
-// Times one update of 10 million parameters by each rule, in turns with a += b of as many: BM/<rule>/<threads>.
-// bytes_per_second counts what a rule must read and write; of_memory is its share of what a += b moves in the same
-// moment, the median over all turns: what else the machine does slows both down. at_best compares the fastest turn of
-// each: several threads wait for the one whose core something else uses, the longer work more often.
-// Noise counts as nothing: it is made on the way.
+// Times one update of 10 million parameters by each rule, in turns with a += b of equal size: BM/<rule>/<threads>.
+// bytes_per_second counts the bytes that a rule must read and write. of_memory is its share of the rate of a += b, the
+// median over all turns, because other programs slow both down. at_best compares the fastest turn of each: with several
+// threads, longer work is delayed more often by a thread that loses its core. Noise needs no memory, so it counts as 0
+// bytes.
 #include "Math/Operations.h"
-#include "SGD/Update/GradientTransforms.h"
 #include "SGD/Update/UpdateRule.h"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ constexpr GradientUpdateType c_plain = GradientUpdateType::None;
 struct RuleCase
 {
     const char* name;
-    size_t matricesMoved; // read or written, of the parameter's size
+    size_t matricesMoved; // number of matrices of the parameter's size that are read or written
     SgdOptions options;
 };
 
@@ -36,7 +35,7 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
 {
     const auto device = MakeCpuDevice({.threads = threads});
     const SgdOptions& options = rule.options;
-    const auto update = MakeUpdateRule(options);
+    UpdateRule update(options);
     Matrix parameter(c_rows, c_columns, DataType::Float32, *device);
     Matrix gradient(c_rows, c_columns, DataType::Float32, *device);
     Matrix memory(c_rows, c_columns, DataType::Float32, *device);
@@ -46,10 +45,10 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
     UpdateStep step{.rate = 1e-4, .momentum = 0.9, .columns = 256};
     const auto run = [&]
     {
-        transforms.Prepare(step, false);
-        update->BeginUpdate(step.momentum);
-        update->Step(parameter, memory, gradient, nullptr, step);
-        transforms.Finish(parameter, step, false);
+        transforms.Prepare(step, nullptr);
+        update.BeginUpdate(step.momentum);
+        update.Step(parameter, memory, gradient, nullptr, step);
+        transforms.Finish(parameter, step, nullptr);
     };
     run(); // allocates
 
@@ -96,9 +95,9 @@ SgdOptions With(SgdOptions options, Value SgdOptions::*member, Value value)
     return options;
 }
 
-// Gradient and parameter are read and the parameter is written; each matrix of the state is read and written. With the
-// mean of the multipliers a second pass is unavoidable: the gradient is written and read once more; for the gradient's
-// norm it is read once more.
+// Reads gradient and parameter and writes the parameter; reads and writes each matrix of the state. The mean of the
+// multipliers needs a second pass, which writes and reads the gradient once more. The norm of the gradient reads it
+// once more.
 std::vector<RuleCase> Cases()
 {
     const SgdOptions momentum = Options(c_plain);

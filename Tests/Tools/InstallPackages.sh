@@ -67,7 +67,7 @@ else
 fi
 
 echo "InstallPackages: installing" ${missing[@]+"${missing[@]}"} ${optional[@]+"${optional[@]}"}
-# An outdated list of packages is no reason to stop: the installation reports what it cannot find.
+# An outdated list of packages is no reason to stop, because the installation reports missing packages.
 patience=()
 [ ${#missing[@]} -gt 0 ] || patience=(-o Acquire::Retries=0 -o Acquire::http::Timeout=10)
 "${asRoot[@]}" apt-get update -q ${patience[@]+"${patience[@]}"} </dev/null || echo "InstallPackages: apt-get update failed; continuing with the present lists" >&2

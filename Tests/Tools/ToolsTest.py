@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks must catch what they are there for: each runs on a small project with one fault."""
+"""Runs each check on a small project with one fault, which it must find."""
 import os
 import pathlib
 import shutil
@@ -40,7 +40,7 @@ class ToolsTest(unittest.TestCase):
             self.assertIn(text, output)
 
     def test_clean_project_passes(self):
-        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckNames", "CheckDocs", "CheckFormat"):
+        for tool in ("CheckLayers", "CheckHeaders", "CheckSizes", "CheckNames", "CheckDocs", "CheckFormat", "CheckProse"):
             code, output = self.run_tool(tool)
             self.assertEqual(code, 0, output)
 
@@ -70,7 +70,7 @@ class ToolsTest(unittest.TestCase):
 
     def test_layers_unknown_folder(self):
         self.write("Source/Utils/Things.h", "#pragma once\n")
-        self.assert_caught("CheckLayers", "Source/Utils has no place")
+        self.assert_caught("CheckLayers", "Source/Utils is in no layer")
 
     def test_headers_missing_include(self):
         self.write("Source/Common/Text.h", "#pragma once\nstd::string Trim();\n")
@@ -81,7 +81,7 @@ class ToolsTest(unittest.TestCase):
         self.write("Source/Common/Text.cpp", '// Texts.\n#include <string>\n#include "Common/Text.h"\n')
         self.assert_caught("CheckHeaders", "does not compile alone: Source/Common/Text.h")
         self.write("Source/Common/Text.cpp", '// Texts.\n#include "Common/Text.h"\n#include <string>\n')
-        code, output = self.run_tool("CheckHeaders") # the build says what is wrong with it
+        code, output = self.run_tool("CheckHeaders") # the build reports its fault
         self.assertEqual(code, 0, output)
         self.assertIn("4 headers, 3 of them compiled here", output)
 
@@ -139,6 +139,24 @@ class ToolsTest(unittest.TestCase):
         self.assertEqual(self.run_tool("CheckFormat", "--fix")[0], 0)
         self.assertEqual(self.run_tool("CheckFormat")[0], 0)
 
+    def test_prose_comments(self):
+        self.write("Source/Common/Text.h", "// Returns the text.\n// What it returns.\n\nint x; // of the text\n"
+                   "int y; // Whether y counts.\nauto z = \"// What\";\n")
+        self.write("Tests/EndToEndTests/A.py", '"""As users do."""\n# So that it runs.\nTEXT = """\nWhat users say\n"""\n')
+        self.write("Tests/Tools/CheckThings", "#!/bin/sh\n# Which things?\n")
+        self.write("Makefile", "# Of all targets.\n")
+        self.assert_caught("CheckProse", "Source/Common/Text.h:5: the comment begins with a fragment: 'Whether y counts.'",
+                           "Tests/EndToEndTests/A.py:1:", "Tests/EndToEndTests/A.py:2:", "Tests/Tools/CheckThings:2:",
+                           "Makefile:1:", "5 places to rewrite")
+
+    def test_prose_sentences(self):
+        words = "word " * 33
+        self.write("Documentation/Guide.md", "# Guide\n\nIt has %sof `some code here`. As e.g. %shere.\n\n```\n%s%s\n```\n"
+                   % (words, words, words, words))
+        self.write("Examples/README.md", "| a table | %s%s|\n" % (words, words))
+        self.assert_caught("CheckProse", "Documentation/Guide.md:3: a sentence of 36 words (at most 35)",
+                           "Examples/README.md:1: a sentence of 66 words", "3 places to rewrite")
+
     def test_docs_links(self):
         self.write("Documentation/Guide.md", "[a](../README.md) [b](Gone.md)\n[c](../README.md#below)\n"
                    "[d](../README.md#nothing)\n`[e](f.md)`\n```\n[g](h.md)\n```\n[i](https://example.org/x)\n")
@@ -149,11 +167,13 @@ class ToolsTest(unittest.TestCase):
         self.write("Source/Math/BigMatrix.h", "#pragma once\nclass PlainMatrix;\n")
         self.write("Documentation/Architecture.md", "`BigMatrix`, `Fail`, `Math/PlainMatrix`,\n`SmallMatrix::View()`\n")
         self.write("Documentation/Guide.md", "`YourReader`\n")
-        self.assert_caught("CheckDocs", "Architecture.md:2: there is no 'SmallMatrix' in the sources", "1 faults")
+        self.write("Documentation/Architecture/Math.md", "`LargeMatrix`\n")
+        self.assert_caught("CheckDocs", "Architecture.md:2: the sources have no 'SmallMatrix'",
+                           "Architecture/Math.md:1: the sources have no 'LargeMatrix'", "2 faults")
 
     def test_docs_machine_paths(self):
         self.write("notes.txt", "data in " + "/wo" + "rk/data\n../wo" + "rk/data is fine, net/wo" + "rk too\n")
-        self.assert_caught("CheckDocs", "notes.txt:1: a path of one machine", "1 faults")
+        self.assert_caught("CheckDocs", "notes.txt:1: an absolute path of one machine", "1 faults")
 
     def test_scripts_are_executable(self):
         self.write("Examples/Run.py", "#!/usr/bin/env python3\n")

@@ -1,4 +1,5 @@
-// Counts every call of operator new in the program, of all threads. For one source file of a program alone.
+// Counts every call of operator new in the program, by all threads. Only one source file of a program may include this
+// file.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@ void* CountedAllocate(size_t bytes, std::align_val_t alignment)
 
 } // namespace
 
-// All forms, so that no pair of a sanitizer's and ours meets.
+// Replaces all forms, so that a sanitizer's new never meets our delete.
 void* operator new(size_t bytes)
 {
     return CountedAllocate(bytes);

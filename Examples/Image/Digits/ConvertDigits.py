@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Converts the digits that Debian's python3-sklearn carries (digits.csv.gz: 64 pixels and the label, a line an image).
+"""Converts the digits of Debian's python3-sklearn (digits.csv.gz: 64 pixels and the label, a line an image).
 
     ConvertDigits.py FOLDER [DIGITS_CSV_GZ]
 
-Writes train.txt (the first 1,437 images), test.txt (the last 360, written by other hands) and labelsmap.txt: the label,
+Writes train.txt (the first 1,437 images), test.txt (the last 360, from other writers) and labelsmap.txt: the label,
 then the pixels row by row. Standard library only.
 """
 import argparse
@@ -30,7 +30,7 @@ def read_images(path):
         for number, line in enumerate(lines, 1):
             values = [int(float(value)) for value in line.split(",")]
             if len(values) != 65 or not 0 <= values[64] <= 9:
-                sys.exit("%s, line %d: 64 pixels and a digit were expected, %d numbers found" %
+                sys.exit("%s, line %d: expected 64 pixels and a digit, found %d numbers" %
                          (path, number, len(values)))
             images.append((values[64], values[:64]))
     return images
@@ -39,11 +39,11 @@ def read_images(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
-    parser.add_argument("digits", nargs="?", help="digits.csv.gz; default: that of Debian's python3-sklearn")
+    parser.add_argument("digits", nargs="?", help="digits.csv.gz; default: the file of Debian's python3-sklearn")
     args = parser.parse_args()
     source = args.digits or find_digits()
     if source is None:
-        sys.exit("digits.csv.gz was not found: apt-get install python3-sklearn, or name the file")
+        sys.exit("digits.csv.gz was not found; install it with 'apt-get install python3-sklearn', or name the file")
     images = read_images(source)
     os.makedirs(args.folder, exist_ok=True)
     for name, part in (("train.txt", images[:TRAINING_IMAGES]), ("test.txt", images[TRAINING_IMAGES:])):

@@ -19,7 +19,7 @@ NETWORKS = ("FullyConnected", "Convolution")
 
 
 def run(cntk, work, network, seed, more):
-    """The share of wrong test images."""
+    """Returns the share of wrong test images."""
     done = subprocess.run([cntk, "configFile=Digits.cntk", "Network=" + network, "Seed=%d" % seed] + more, cwd=work,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:

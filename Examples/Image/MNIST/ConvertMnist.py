@@ -23,18 +23,18 @@ def read_idx(folder, name, dimensions):
         if os.path.exists(path):
             break
     else:
-        sys.exit("%s: neither %s nor %s.gz is there" % (folder, name, name))
+        sys.exit("%s: neither %s nor %s.gz exists" % (folder, name, name))
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
         data = file.read()
     if len(data) < 4 + 4 * dimensions or data[:4] != bytes([0, 0, 8, dimensions]):
-        sys.exit("%s: an idx file of unsigned bytes with %d dimensions was expected" % (path, dimensions))
+        sys.exit("%s: expected an idx file of unsigned bytes with %d dimensions" % (path, dimensions))
     sizes = struct.unpack(">%dI" % dimensions, data[4:4 + 4 * dimensions])
     count = 1
     for size in sizes:
         count *= size
     values = data[4 + 4 * dimensions:]
     if len(values) != count:
-        sys.exit("%s: %s values were expected, %d are there" % (path, " x ".join(map(str, sizes)), len(values)))
+        sys.exit("%s: expected %s values, found %d" % (path, " x ".join(map(str, sizes)), len(values)))
     return sizes, values
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Lattices of the corpus for sequence training, and how many phones are wrong among them.
+"""Makes lattices of the corpus for sequence training, and counts the wrong phones on their best paths.
 
     Lattices.py make CORPUS FOLDER [--parts train dev test] [--others 9]
     Lattices.py score CORPUS FOLDER LIKELIHOODS [--part test] [--factor 4]
 
-A recogniser would make them. Here each phone of the label file could as well be one of some others, of the same length
-and with its states side by side; all ways through them have the scores of the corpus's bigram model of phones. make
-writes FOLDER/PART.slf, an archive of lattices in HTK's Standard Lattice Format, and FOLDER/PART.toc, the list of them.
-score reads log likelihoods from the HTK files LIKELIHOODS/NAME.like, and finds the best phones. Standard library only.
+The script replaces a recogniser: each phone of the label file has some alternatives of the same length, with their states one
+after another. All paths have the scores of the corpus's bigram model of phones. make writes FOLDER/PART.slf, an archive of
+lattices in HTK's Standard Lattice Format, and its list FOLDER/PART.toc. score reads log likelihoods from the HTK files
+LIKELIHOODS/NAME.like, and finds the best phones. Standard library only.
 """
 import argparse
 import array
@@ -18,7 +18,7 @@ import re
 import struct
 import sys
 
-FRAME = 100000  # of label files, in units of 100 ns
+FRAME = 100000  # frame of label files, in units of 100 ns
 BEGIN, END = "<s>", "</s>"
 
 
@@ -27,7 +27,7 @@ def phone_of(state):
 
 
 def read_phones(path):
-    """Utterance -> its phones, each a list of (state, frames)."""
+    """Returns the phones of each utterance, each a list of (state, frames)."""
     utterances = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         columns = line.split()
@@ -63,13 +63,13 @@ class Bigrams:
 
 
 def spread(states, frames):
-    """A phone's states over a stretch of time."""
+    """Distributes the states of a phone over a stretch of time."""
     ends = [frames * (i + 1) // len(states) for i in range(len(states))]
     return [(state, end - begin) for state, begin, end in zip(states, [0] + ends, ends) if end > begin]
 
 
 def slf(name, phones, states, bigrams, draw, others):
-    """A node for the beginning, one for each hypothesis of a phone, and one for the end."""
+    """Returns a lattice: a node for the beginning, one for each hypothesis of a phone, and one for the end."""
     nodes, arcs = ["I=0 t=0.00"], []
     before, frames = [(0, BEGIN)], 0
     for said in phones:
@@ -118,7 +118,7 @@ def read_htk(path):
 
 
 def best_words(lattice, likelihoods, ids, factor):
-    """Along the best path, nodes standing in the order of time."""
+    """Returns the words on the best path; nodes must be in the order of time."""
     times, words, best = [], [], {0: (0.0, None)}
     for line in lattice:
         fields = dict(field.split("=", 1) for field in line.split())
@@ -143,7 +143,7 @@ def best_words(lattice, likelihoods, ids, factor):
 
 
 def score(corpus, folder, likelihoods, part, factor):
-    """Phones that are wrong, and all, of a part."""
+    """Returns the numbers of wrong phones and of all phones of a part."""
     ids = {state: i for i, state in enumerate((corpus / "lists/state.list").read_text(encoding="utf-8").split())}
     wrong = count = 0
     phones = read_phones(corpus / "mlf" / (part + ".state.mlf"))
@@ -163,12 +163,12 @@ def main():
     maker, scorer = commands.add_parser("make"), commands.add_parser("score")
     for command in (maker, scorer):
         command.add_argument("corpus", type=pathlib.Path)
-        command.add_argument("folder", type=pathlib.Path, help="of the lattices")
+        command.add_argument("folder", type=pathlib.Path, help="folder of the lattices")
     maker.add_argument("--parts", nargs="+", default=["train", "dev", "test"])
-    maker.add_argument("--others", type=int, default=9, help="phones that each phone could be besides")
+    maker.add_argument("--others", type=int, default=9, help="number of alternatives of each phone")
     scorer.add_argument("likelihoods", type=pathlib.Path)
     scorer.add_argument("--part", default="test")
-    scorer.add_argument("--factor", type=float, default=4, help="of the language model, seqGammarLMF")
+    scorer.add_argument("--factor", type=float, default=4, help="language model factor, seqGammarLMF")
     options = parser.parse_args()
     if options.command == "make":
         make(options.corpus, options.folder, options.parts, options.others)

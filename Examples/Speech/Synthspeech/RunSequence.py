@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Sequence training on synthspeech: phones that are wrong among those of a lattice, by frames and by sequences.
+"""Trains on synthspeech with sequence criteria, and compares wrong phones with training by frames.
 
     RunSequence.py --corpus FOLDER [--cntk PROGRAM] [--work FOLDER] [--seeds 1,2,3] [--others 9] [more arguments]
 
-Makes lattices (Lattices.py), trains the network Simple of Synthspeech.cntk, and from there on by MMI and by minimum Bayes
-risk (MBR). Each network has the language model's factor with which it is best on the development set. Arguments that are
-not known go to the program. A training that was broken off is continued.
+Makes lattices (Lattices.py), trains the network Simple of Synthspeech.cntk, and continues by MMI and by minimum Bayes
+risk (MBR). Each network has the language model factor that is best for it on the development set. Unknown arguments go to the
+program. A stopped training resumes.
 """
 import argparse
 import os
@@ -41,7 +41,7 @@ class Runner:
             sys.exit("%s, seed %d failed:\n%s" % (commands, seed, log.read_text(encoding="utf-8", errors="replace")[-3000:]))
 
     def likelihoods(self, seed, model, part):
-        """Writes what a network says of a part, and returns the folder."""
+        """Writes the outputs of a network for a part, and returns the folder."""
         names = re.findall(r"^([^=.]+)", (self.args.corpus / ("scp/%s.fbank.scp" % part)).read_text(encoding="utf-8"),
                            re.MULTILINE)
         folder = self.folder(seed) / "likelihoods" / part
@@ -51,8 +51,8 @@ class Runner:
         return folder
 
     def errors(self, seed, model):
-        """Of each part, in per cent, with the factor of the language model that is the best one for the first part; and
-        the factor."""
+        """Returns the errors of each part, in per cent, and the language model factor, which is the best one for the first
+        part."""
         result, factors = [], FACTORS
         for part in PARTS:
             folder = self.likelihoods(seed, model, part)
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--corpus", required=True, type=pathlib.Path)
     parser.add_argument("--work", type=pathlib.Path, default=HERE / "../../../build/synthspeech")
     parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--others", type=int, default=9, help="phones that each phone could be besides")
+    parser.add_argument("--others", type=int, default=9, help="number of alternatives of each phone")
     args, more = parser.parse_known_args()
     args.cntk, args.corpus, args.work = os.path.abspath(args.cntk), args.corpus.absolute(), args.work.absolute()
     if not (args.work / "lattices/train.toc").exists():

@@ -3,7 +3,7 @@
 
     RunSynthspeech.py --corpus FOLDER [--cntk PROGRAM] [--work FOLDER] [--networks A,B] [--seeds 1,2] [more arguments]
 
-Arguments that are not known go to the program. A training that was broken off is continued. Standard library only.
+Unknown arguments go to the program. A stopped training resumes. Standard library only.
 """
 import argparse
 import os
@@ -29,7 +29,7 @@ NETWORKS = {  # name: commands, arguments
 
 
 def run(args, more, network, seed):
-    """State errors of the development and the test set, in per cent."""
+    """Returns the state errors of the development and the test set, in per cent."""
     commands, own = NETWORKS[network]
     folder = args.work / ("%s.%d" % (network, seed))
     folder.mkdir(parents=True, exist_ok=True)

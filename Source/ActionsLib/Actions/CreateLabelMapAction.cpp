@@ -1,6 +1,6 @@
-// action=createLabelMap (book 3.5.10): collects the labels of a reader's data into its label mapping files.
+// action=createLabelMap (book 3.5.10): writes the labels of a reader's data to its label mapping files.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -24,12 +24,11 @@ struct CreateLabelMapOptions
         return {Opt("section", &S::section, "name of the block (usually a train command) whose reader block is used")
                     .Required(),
                 Opt("minibatchSize", &S::minibatchSize, "samples read at a time"),
-                Opt("traceLevel", &S::traceLevel,
-                    "above 0, the files that were made are named, with the number of labels read")};
+                Opt("traceLevel", &S::traceLevel, "above 0: print the written files and the number of labels read")};
     }
 };
 
-// Paths of the label mapping files that the reader block and its label blocks name.
+// The label mapping files that the label blocks of the reader name.
 std::vector<std::string> MappingFiles(const ConfigParameters& reader)
 {
     std::vector<std::string> files;
@@ -81,7 +80,7 @@ public:
         RequireNoData();
     }
 
-    std::vector<std::string> Produces() const override { return m_files; }
+    std::vector<std::string> Outputs() const override { return m_files; }
 
     void Run() override
     {
@@ -115,12 +114,10 @@ public:
     {
         if (m_reader.CanBeChecked())
             m_reader.Open();
-        for (const std::string& file : m_files)
-            m_command.program.planned.SaveUnknown(file);
     }
 
 private:
-    // A map that is the data file would be taken for one that is there already.
+    // Fails if a map is the data file, which would count as an existing map.
     void RequireNoData() const
     {
         std::vector<NamedFile> data = FilesNamedIn(*m_reader.block);
@@ -149,8 +146,7 @@ Action MakeCreateLabelMapAction()
             "3.5.10",
             DescribeOptions<CreateLabelMapOptions>(),
             {},
-            [](const CommandContext& command) -> std::unique_ptr<Job>
-            { return std::make_unique<CreateLabelMapJob>(command); }};
+            PrepareJob<CreateLabelMapJob>};
 }
 
 } // namespace cntk

@@ -1,4 +1,3 @@
-// What the model lacks is found from the criterion downwards, as far as nodes of the model.
 #include "ActionsLib/Actions/CriterionTransfer.h"
 
 #include "ActionsLib/Mel/NodeCopy.h"
@@ -20,7 +19,7 @@ ComputationNodePtr FirstCriterion(const ComputationNetwork& network, const char*
 {
     const auto& criteria = network.Group(NodeGroup::Criterion);
     if (criteria.empty())
-        Fail(ErrorKind::Model, which, " has no training criterion; expected one whose place the other's can take");
+        Fail(ErrorKind::Model, which, " has no training criterion; expected one to replace");
     return criteria.front();
 }
 
@@ -46,8 +45,7 @@ bool IsConsumed(const ComputationNetwork& network, const ComputationNodePtr& nod
                        });
 }
 
-// Nodes that have to be copied, in the order of their names: the criterion itself, and what below it the model does not
-// have.
+// The nodes to copy, sorted by name: the criterion, and the nodes below it that the model lacks.
 class Missing
 {
 public:
@@ -75,7 +73,7 @@ public:
 
     const std::map<std::string, ComputationNodePtr>& Nodes() const { return m_nodes; }
 
-    // The name that the described node has in the model.
+    // The name of the described node in the model.
     const std::string& NameOf(const ComputationNodePtr& node) const
     {
         const auto found = m_names.find(node.get());
@@ -95,7 +93,7 @@ private:
         return true;
     }
 
-    // A node of a loop counts as there while the others are looked at.
+    // A node of a loop counts as existing while the other nodes of the loop are compared.
     bool IsThere(const ComputationNode& node)
     {
         const auto [known, isNew] = m_there.emplace(&node, true);
@@ -103,7 +101,8 @@ private:
             return known->second;
         if (Compare(node))
             return true;
-        std::erase_if(m_there, [](const auto& entry) { return entry.second; }); // some took this one to be there
+        std::erase_if(m_there,
+                      [](const auto& entry) { return entry.second; }); // these answers may rest on the assumption
         m_there[&node] = false;
         return false;
     }
@@ -175,7 +174,7 @@ std::vector<std::string> TakeCriterion(ComputationNetwork& model, const Computat
                 model.AddToGroup(group, copy);
         }
     }
-    // The first criterion is the one that is trained.
+    // Puts the new criterion first, because the first criterion is trained.
     const std::vector<ComputationNodePtr> others = model.Group(NodeGroup::Criterion);
     for (const ComputationNodePtr& other : others)
         model.RemoveFromGroup(NodeGroup::Criterion, other);

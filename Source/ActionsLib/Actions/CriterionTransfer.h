@@ -1,4 +1,4 @@
-// The trainSequence action: a trained model gets the training criterion of another network.
+// For action trainSequence: gives a trained model the training criterion of another network.
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -9,10 +9,9 @@
 namespace cntk
 {
 
-// The first training criterion of `described` takes the place of the model's first one. Its inputs are the model's
-// nodes of the same names; what the model does not have is copied, with its values. Features that only `described` has
-// are added, too. The model must be validated before it is used. Names of the copied nodes, in the order of their
-// names.
+// Replaces the model's first training criterion by the first criterion of `described`. Its inputs are the model's nodes
+// of the same names. Nodes and features that the model lacks are copied with their values. The caller must validate the
+// model before use. Returns the names of the copied nodes, sorted.
 std::vector<std::string> TakeCriterion(ComputationNetwork& model, const ComputationNetwork& described);
 
 } // namespace cntk

@@ -1,4 +1,4 @@
-// Reads and writes DBN files; marks are four characters without a terminating zero.
+// Marks in DBN files are four characters without a terminating zero.
 #include "ActionsLib/Actions/DbnFile.h"
 
 #include "Common/Error.h"
@@ -21,7 +21,7 @@ public:
     DbnModel Read()
     {
         DbnModel model;
-        // What the original's exportdbn writes has another fourth character and no comment.
+        // Files of the original's exportdbn have another fourth character and no comment.
         constexpr std::string_view exported("DBN\0", 4);
         if (m_in.Left() >= exported.size() && m_in.Bytes(exported.size(), "the mark 'DBN'") != exported)
         {
@@ -51,7 +51,7 @@ public:
         }
         Expect("EDBN");
         if (m_in.Left() > 0)
-            Damaged("the end of the file behind the mark 'EDBN'", Counted(m_in.Left(), "byte") + " more");
+            Damaged("the end of the file after the mark 'EDBN'", Counted(m_in.Left(), "byte") + " more");
         return model;
     }
 
@@ -78,7 +78,7 @@ private:
         return size_t(size);
     }
 
-    // In the file's order: output by output for weights.
+    // A matrix in the order of the file: weights output by output.
     struct Block
     {
         size_t rows;
@@ -140,7 +140,7 @@ private:
         if (layer.bias.size() != outputs)
             m_in.Damaged(biasPosition, Concat("a bias for each of the ", outputs, " outputs of layer ", index + 1),
                          std::to_string(layer.bias.size()));
-        ReadBlock("b"); // of the inputs: only the pre-training needs it
+        ReadBlock("b"); // bias of the inputs, which only the pre-training needs
         return layer;
     }
 

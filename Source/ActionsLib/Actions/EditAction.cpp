@@ -1,12 +1,8 @@
-// action=edit (book 3.5.6): executes scripts of the model editing language.
+// action=edit (book 3.5.6): executes scripts in the model editing language.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/NetworkSource.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/Mel/MelEditor.h"
-#include "ActionsLib/Mel/MelUse.h"
-#include "ActionsLib/Mel/MelValues.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -50,51 +46,60 @@ public:
                         [](const MelScript& each) { return each.statements.empty(); }))
             command.program.log.Warn(Concat(command.block.WhereOf("editPath").Location(), ": the script '",
                                             options.editPath, "' has no statement; nothing is edited"));
-        std::vector<std::string> models;
-        for (const MelScript& script : m_scripts)
-            CheckModelNames(script, models);
+        CheckNdlFunctions(m_scripts, m_macros);
     }
 
-    std::vector<std::string> Produces() const override
+    std::vector<std::string> Outputs() const override
     {
         std::vector<std::string> files;
-        for (const MelScript& script : m_scripts)
-            for (std::string& file : MelModelFiles(script))
-                files.push_back(std::move(file));
+        VisitFiles([](const MelArgument&, MelCommand) {}, [&](const MelArgument& file) { files.push_back(file.text); });
         return files;
     }
 
     void Run() override
     {
         NdlContext& context = m_command.program.ndl;
-        Execute(context, nullptr);
+        Execute(context, MelEditor::Mode::Run);
         for (const std::string& warning : context.warnings)
             m_command.program.log.Warn(warning);
         context.warnings.clear();
     }
 
-    // What a script has saved by then is there, too.
-    void LookAhead(const FilesToCome& files) const override
+    void Validate() const override
     {
-        FilesToCome known = files;
-        for (const MelScript& script : m_scripts)
-            for (const MelStatement& statement : script.statements)
+        DeclaredOutputs outputs = m_command.program.outputs;
+        VisitFiles(
+            [&](const MelArgument& file, MelCommand command)
             {
-                if (statement.kind != MelStatement::Kind::Command)
-                    continue;
-                const MelCommand command = RequireMelCommand(statement).command;
-                const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
-                if (command == MelCommand::SaveModel || command == MelCommand::SaveDefaultModel)
-                    known.Add({ResolveOutputPath(arguments.back()->text)});
-                else if (command == MelCommand::LoadModel || command == MelCommand::LoadModelWithName)
-                    RequireModelToCome(arguments.back()->where, arguments.back()->text, known);
-            }
+                if (command != MelCommand::ReviseParameter && !outputs.WillExist(file.text))
+                    FailAt(file.where, ErrorKind::Model, "model file '", file.text,
+                           "' does not exist, and no earlier command writes it", NearFilesHint(file.text));
+            },
+            [&](const MelArgument& file) { outputs.Add(m_command.name, {file.text}); });
     }
 
+    // Executes the scripts without writing. Scripts that read a file which an earlier command or statement writes are
+    // checked when they run.
     void Check() override
     {
-        NdlContext context = m_command.program.ndl; // nothing goes on counting
-        Execute(context, &m_command.program.planned);
+        DeclaredOutputs outputs = m_command.program.outputs;
+        const MelArgument* later = nullptr;
+        std::string writer;
+        VisitFiles(
+            [&](const MelArgument& file, MelCommand)
+            {
+                if (later == nullptr && !(writer = outputs.WriterOf(file.text)).empty())
+                    later = &file;
+            },
+            [&](const MelArgument& file) { outputs.Add(m_command.name, {file.text}); });
+        if (later != nullptr)
+        {
+            m_command.program.log.Print("%s: '%s' comes from command '%s'; the script is checked when it runs.\n",
+                                        later->where.Location().c_str(), later->text.c_str(), writer.c_str());
+            return;
+        }
+        NdlContext context = m_command.program.ndl; // a copy, so that seeds do not advance
+        Execute(context, MelEditor::Mode::Check);
     }
 
 private:
@@ -113,22 +118,39 @@ private:
         return texts;
     }
 
-    // On the CPU whatever deviceId says: nothing is computed.
-    void Execute(NdlContext& context, PlannedModels* planned) const
+    // Calls read for each file that a statement reads, and written for each file that a statement writes, in order.
+    template <class Read, class Written>
+    void VisitFiles(const Read& read, const Written& written) const
+    {
+        for (const MelScript& script : m_scripts)
+            for (const MelStatement& statement : script.statements)
+            {
+                if (statement.kind != MelStatement::Kind::Command)
+                    continue;
+                const MelCommand command = RequireMelCommand(statement).command;
+                const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
+                if (command == MelCommand::SaveModel || command == MelCommand::SaveDefaultModel)
+                    written(*arguments.back());
+                else if (command == MelCommand::DumpNode || command == MelCommand::DumpModel)
+                    written(*arguments[1]);
+                else if (command == MelCommand::LoadModel || command == MelCommand::LoadModelWithName ||
+                         command == MelCommand::ReviseParameter)
+                    read(*arguments.back(), command);
+            }
+    }
+
+    // Uses the CPU for any deviceId, because edits compute nothing.
+    void Execute(NdlContext& context, MelEditor::Mode mode) const
     {
         ProgramContext& program = m_command.program;
         context.startValueSeeds = StartValueSeedsOf(m_command);
-        MelEditor editor(program.dataType, MakeCpuDevice({.threads = 1}), context, program.log, planned);
+        MelEditor editor(program.dataType, DeviceForModels(), context, program.log, mode);
         for (const NamedFile& file : m_files)
             editor.Protect(file);
         for (const NdlScript& macros : m_macros)
             editor.DefineMacros(macros);
-        bool isFollowed = true;
         for (const MelScript& script : m_scripts)
-            if (isFollowed)
-                isFollowed = editor.Run(script);
-            else
-                editor.PassOver(script, 0);
+            editor.Run(script);
     }
 
     CommandContext m_command;
@@ -147,7 +169,7 @@ Action MakeEditAction()
             "3.5.6",
             DescribeOptions<EditOptions>(),
             {},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<EditJob>(command); }};
+            PrepareJob<EditJob>};
 }
 
 } // namespace cntk

@@ -1,8 +1,7 @@
-// Pairing by names, or of all PairNetwork nodes with the encoder's output.
 #include "ActionsLib/Actions/EncoderDecoder.h"
 
-#include "ActionsLib/Commands/ErrorPlaces.h"
-#include "ActionsLib/Commands/ReaderSource.h"
+#include "ActionsLib/JobParts/ErrorPlaces.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
@@ -29,7 +28,7 @@ OptionTable<PairOptions> PairOptions::Options()
     using S = PairOptions;
     return {
         Opt("encoderNodes", &S::encoderNodes,
-            "nodes of the encoder that the decoder takes values from, one for each of decoderNodes; empty: the "
+            "nodes of the encoder from which the decoder takes values, one for each of decoderNodes; empty: the "
             "encoder's first output node, for all PairNetwork nodes; may stand in SGD, too"),
         Opt("decoderNodes", &S::decoderNodes, "PairNetwork nodes of the decoder, one for each of encoderNodes"),
     };
@@ -44,7 +43,7 @@ PairOptions ReadPairOptions(const ConfigParameters& block)
     {
         FailAt(options.decoderNodes.empty() ? options.encoderPlace : options.decoderPlace, ErrorKind::Config,
                "encoderNodes names ", options.encoderNodes.size(), " nodes and decoderNodes ",
-               options.decoderNodes.size(), "; expected as many of one as of the other");
+               options.decoderNodes.size(), "; expected the same number");
     }
     return options;
 }
@@ -78,7 +77,7 @@ ComputationNodePtr OutputOfEncoder(const ComputationNetwork& encoder)
 {
     const auto& outputs = encoder.Group(NodeGroup::Output);
     if (outputs.empty())
-        Fail(ErrorKind::Model, "the encoder names no output node that a decoder could take values from; give it "
+        Fail(ErrorKind::Model, "the encoder names no output node for its decoder; give the encoder "
                                "OutputNodes=(...), or encoderNodes and decoderNodes in the SGD block");
     return outputs.front();
 }
@@ -113,7 +112,7 @@ std::vector<ComputationNodePtr> PairNetworks(ComputationNetwork& encoder, Comput
         for (const ComputationNodePtr& node : PairNodesOf(network))
             pair(OutputOfEncoder(encoder), node);
     if (sources.empty())
-        Fail(ErrorKind::Model, "the decoder has no PairNetwork node, so that nothing connects it with the encoder; use "
+        Fail(ErrorKind::Model, "the decoder has no PairNetwork node that connects it with the encoder; use "
                                "rnnType=ALIGNMENTSIMILARITYGENERATOR, or PairNetwork(x) in a network description");
     network.Validate();
     return sources;

@@ -1,5 +1,4 @@
-// What the actions of networks that are trained as one share (book 2.7, 3.5.11): how they are paired, and how their
-// readers come together.
+// Pairing of networks that are trained as one, and requirements on their readers (book 2.7, 3.5.11).
 #pragma once
 
 #include "ActionsLib/Action.h"
@@ -13,29 +12,29 @@
 namespace cntk
 {
 
-// Which nodes of an encoder its decoder takes values from; empty: the first output node of the encoder.
+// The nodes of an encoder from which its decoder takes values; empty: the first output node of the encoder.
 struct PairOptions
 {
     std::vector<std::string> encoderNodes;
     std::vector<std::string> decoderNodes;
-    SourcePos encoderPlace; // where they are given
+    SourcePos encoderPlace; // in the config
     SourcePos decoderPlace;
 
     static OptionTable<PairOptions> Options();
 };
 PairOptions ReadPairOptions(const ConfigParameters& block);
 
-// Fails (Config) where the reader's block asks for single samples: words would be paired as if they were sentences.
+// Fails (Config) if the reader delivers single samples: words would be paired as if they were sentences.
 void RequireSentences(const ConfigParameters& reader);
 
-// The node that a decoder is made for where no names are given.
+// The encoder's node for a decoder without encoderNodes.
 ComputationNodePtr OutputOfEncoder(const ComputationNetwork& encoder);
 
-// The node that encoderNodes names there; an error has their place.
+// The node of that index in encoderNodes; errors get the place of encoderNodes.
 ComputationNodePtr RequireEncoderNode(const ComputationNetwork& encoder, const PairOptions& options, size_t index);
 
-// Connects the PairNetwork nodes of the network with nodes of the encoder and validates it. The nodes of the encoder
-// that values are taken from.
+// Connects the PairNetwork nodes of the network with nodes of the encoder and validates the network. Returns these
+// nodes of the encoder.
 std::vector<ComputationNodePtr> PairNetworks(ComputationNetwork& encoder, ComputationNetwork& network,
                                              const PairOptions& options, Log& log);
 

@@ -1,16 +1,14 @@
-// action=gradientCheck: back-propagated gradients of a network against differences of its criterion, on real data.
+// action=gradientCheck: compares back-propagated gradients of a network with differences of its criterion, on real
+// data.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/NetworkSource.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/SourceCheck.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/GradientCheck.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 #include <vector>
@@ -35,7 +33,7 @@ struct GradientCheckActionOptions
         return {
             Opt("minibatchSize", &S::minibatchSize, "samples a minibatch; of a schedule the first value is used",
                 Range{1}),
-            Opt("numMinibatches", &S::numMinibatches, "minibatches to look at, other elements in each", Range{1}),
+            Opt("numMinibatches", &S::numMinibatches, "number of minibatches; each checks other elements", Range{1}),
             Opt("sigFigs", &S::sigFigs, "digits that must agree", Range{1, 15}),
             Opt("elementsPerParameter", &S::elementsPerParameter, "elements of each parameter, chosen at random",
                 Range{1}),
@@ -52,7 +50,7 @@ public:
         : m_command(command), m_options(ReadOptions<GradientCheckActionOptions>(command.block)),
           m_reader(RequireReader(command, "reader"))
     {
-        AskForDevice(command);
+        RegisterDevice(command);
         if (command.program.dataType != DataType::Float64)
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "': gradientCheck needs precision=double, but precision is float");
@@ -66,7 +64,8 @@ public:
     void Run() override
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<ComputationNetwork> network = Open([&] { return LoadModelOf(m_command, m_modelPath); });
+        const std::unique_ptr<ComputationNetwork> network =
+            Open([&] { return LoadModelOf(m_command, m_modelPath, DeviceOf(m_command)); });
         const ComputationNodePtr criterion = CriterionOf(*network);
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         Precompute(*network, *source, m_options.minibatchSize[0], c_wholeDataSet, log);
@@ -93,6 +92,14 @@ public:
         log.Print("Gradient check: all elements agree to %zu digits.\n", m_options.sigFigs);
     }
 
+    void Validate() const override
+    {
+        if (m_builder == nullptr)
+            RequireModel(m_command, m_modelPath);
+        else if (m_modelPath.empty() || !m_command.program.outputs.WillExist(m_modelPath))
+            m_builder->Validate(m_command.program);
+    }
+
     void Check() override
     {
         const std::unique_ptr<ComputationNetwork> network =
@@ -102,28 +109,28 @@ public:
             LogNetwork(m_command.program.log, *network, 1);
         if (!m_reader.CanBeChecked())
             return;
-        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also for a model that is not known yet
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also if no model can be checked yet
         if (network != nullptr)
             CheckSource(m_command.program.log, *network, {criterion}, *source, m_options.minibatchSize[0],
                         CheckFor::Training);
     }
 
 private:
-    // The model where there is one, else the network as it would be built.
+    // The model if it exists, else the network of the builder.
     std::unique_ptr<ComputationNetwork> Open(const std::function<std::unique_ptr<ComputationNetwork>()>& load) const
     {
         Log& log = m_command.program.log;
-        if (!m_builder || (!m_modelPath.empty() && m_command.program.planned.WillExist(m_modelPath)))
+        if (!m_builder || (!m_modelPath.empty() && m_command.program.outputs.WillExist(m_modelPath)))
         {
             if (m_builder)
                 log.Warn(Concat(m_command.block.Where().Location(), ": '", m_modelPath,
                                 "' exists, so it is checked, not ", "the network of ", m_builder->BlockName(),
-                                "; for that, name another modelPath"));
+                                "; to check that network, give another modelPath"));
             log.Print("Checking gradients of model %s\n", m_modelPath.c_str());
             return load();
         }
         log.Print("Checking gradients of the network of %s\n", m_builder->BlockName().c_str());
-        return BuildAside(m_command, *m_builder, DeviceOf(m_command));
+        return m_builder->BuildForCheck(m_command.program, DeviceOf(m_command));
     }
 
     ComputationNodePtr CriterionOf(const ComputationNetwork& network) const
@@ -131,7 +138,7 @@ private:
         return SelectTrainingNodes(network, m_options.trainCriterionNodeName, "").criterion;
     }
 
-    // A line for each parameter, with its worst element; then the worst of all must agree.
+    // Prints each parameter's worst element; fails if one of them disagrees.
     void CheckMinibatch(Evaluator& evaluator, const ComputationNodePtr& criterion, size_t minibatch,
                         size_t samples) const
     {
@@ -175,8 +182,7 @@ Action MakeGradientCheckAction()
             WithModelPath("the model; without one, or if it does not exist yet, a network is built",
                           DescribeOptions<GradientCheckActionOptions>(), false),
             {"reader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
-            [](const CommandContext& command) -> std::unique_ptr<Job>
-            { return std::make_unique<GradientCheckJob>(command); }};
+            PrepareJob<GradientCheckJob>};
 }
 
 } // namespace cntk

@@ -1,8 +1,7 @@
-// action=SVD (book 3.5.7): parameters become products of two thin ones.
+// action=SVD (book 3.5.7): replaces parameters by products of two smaller matrices.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -33,11 +32,10 @@ struct SvdOptions
     {
         using S = SvdOptions;
         return {
-            Opt("outputModelPath", &S::outputModelPath,
-                "Required. File for the new model; written as empty, nothing is saved"),
+            Opt("outputModelPath", &S::outputModelPath, "Required. File for the new model; if empty, nothing is saved"),
             Opt("nodeNameRegex", &S::nodeNameRegex,
                 "regular expression for the names of the parameters to decompose; case counts"),
-            Opt("keepRatio", &S::keepRatio, "share of the sum of the singular values to keep, for nodeNameRegex",
+            Opt("keepRatio", &S::keepRatio, "share of the sum of the singular values to keep, with nodeNameRegex",
                 Range{0}),
             Opt("svdConfig", &S::svdConfig,
                 "file with lines \"regular expression, blank, share to keep\"; used when nodeNameRegex is empty"),
@@ -47,7 +45,7 @@ struct SvdOptions
     }
 };
 
-// By the text of the expression, as the original orders them.
+// Ratio to keep by regular expression, sorted by the text of the expression as in the original.
 using SvdGroups = std::map<std::string, double>;
 
 SvdGroups ReadGroups(const std::string& path)
@@ -87,7 +85,7 @@ SvdGroups ReadGroups(const std::string& path)
     return groups;
 }
 
-// The smallest number of values whose sum exceeds the share; aligned.
+// Returns the smallest number of values whose sum exceeds the ratio, rounded up to alignedSize.
 size_t RankToKeep(const std::vector<double>& singularValues, double ratio, size_t alignedSize)
 {
     double total = 0;
@@ -110,27 +108,26 @@ public:
             command.block.Require("outputModelPath");
         if (m_options.nodeNameRegex.empty() && m_options.svdConfig.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
-                   "' says neither nodeNameRegex=<regular expression> nor svdConfig=<file>");
+                   "' has neither nodeNameRegex=<regular expression> nor svdConfig=<file>");
         if (!m_options.nodeNameRegex.empty())
             RequireRegex(command, "nodeNameRegex", m_options.nodeNameRegex);
         m_groups = m_options.nodeNameRegex.empty() ? ReadGroups(m_options.svdConfig)
                                                    : SvdGroups{{m_options.nodeNameRegex, m_options.keepRatio}};
         WarnOfRatios();
-        // The singular values that are not kept are gone with the model.
         RequireNotRead({"outputModelPath", m_options.outputModelPath},
                        {{"modelPath", m_modelPath}, {"svdConfig", m_options.svdConfig}},
                        PlaceOf(command, "outputModelPath"));
         m_outputPath = m_options.outputModelPath.empty() ? "" : ResolveOutputPath(m_options.outputModelPath);
     }
 
-    std::vector<std::string> Produces() const override
+    std::vector<std::string> Outputs() const override
     {
         return m_outputPath.empty() ? std::vector<std::string>{} : std::vector<std::string>{m_outputPath};
     }
 
     void Run() override
     {
-        const std::unique_ptr<ComputationNetwork> network = Load();
+        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, m_modelPath, DeviceForModels());
         if (!m_outputPath.empty())
             RequireWritable(m_outputPath);
         size_t group = 0;
@@ -138,33 +135,23 @@ public:
             DecomposeGroup(*network, group++, expression, ratio);
         network->Validate();
         if (!m_outputPath.empty())
-            SaveMadeModel(*network, m_outputPath, m_command.program.log);
+            SaveIfChanged(*network, m_outputPath, m_command.program.log);
     }
 
-    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
+    void Validate() const override { RequireModel(m_command, m_modelPath); }
 
     void Check() override
     {
-        const std::unique_ptr<ComputationNetwork> network =
-            LoadModelToCheck(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
-        PlannedModels& planned = m_command.program.planned;
-        if (network == nullptr && !m_outputPath.empty())
-            planned.SaveUnknown(m_outputPath);
+        const std::unique_ptr<ComputationNetwork> network = LoadModelToCheck(m_command, m_modelPath, DeviceForModels());
         if (network == nullptr)
             return;
         for (const auto& [expression, ratio] : m_groups)
-            if (const auto parameters = ParametersOf(*network, expression); parameters.empty())
+            if (ParametersOf(*network, expression).empty())
                 WarnOfNoMatch(*network, expression);
-            else
-                for (const auto& parameter : parameters)
-                    Stand(*network, parameter);
-        network->Validate();
-        if (!m_outputPath.empty())
-            planned.Save(m_outputPath, *network);
     }
 
 private:
-    // 40 for 40 %, say: the original keeps all values, and the products take more room than the matrices.
+    // Warns about ratios above 1, such as 40 for 40 %. The original then keeps all values.
     void WarnOfRatios() const
     {
         for (const auto& [expression, ratio] : m_groups)
@@ -172,12 +159,6 @@ private:
                 m_command.program.log.Warn(Concat("SVD: the share to keep of '", expression, "' is ", ratio,
                                                   ", so all singular values are kept and the model gets larger; "
                                                   "0.4 keeps 40 % of their sum"));
-    }
-
-    // On the CPU whatever deviceId says.
-    std::unique_ptr<ComputationNetwork> Load() const
-    {
-        return LoadModelOf(m_command, m_modelPath, MakeCpuDevice({.threads = 1}));
     }
 
     void DecomposeGroup(ComputationNetwork& network, size_t group, const std::string& expression, double ratio) const
@@ -250,7 +231,7 @@ private:
         const auto add = [&](const char* ending, const TensorShape& shape, const std::vector<double>& content)
         {
             const ComputationNodePtr node = network.AddParameter(name + ending, shape);
-            auto& learnable = dynamic_cast<LearnableParameterNode&>(*node);
+            auto& learnable = static_cast<LearnableParameterNode&>(*node);
             learnable.Values().FromHost(content);
             learnable.SetLearningRateMultiplier(parameter->LearningRateMultiplier());
             return node;
@@ -259,16 +240,6 @@ private:
         const ComputationNodePtr v = add("-V", TensorShape{rank, parameter->Values().Columns()}, right);
         network.Replace(parameter, network.Add("Times", name + "-SVD", {u, v}));
         network.Delete(parameter);
-    }
-
-    // For a check: names and outer sizes are those of the run, but how many singular values are kept follows from what
-    // is not trained yet.
-    static void Stand(ComputationNetwork& network, const std::shared_ptr<LearnableParameterNode>& parameter)
-    {
-        const size_t rows = parameter->Values().Rows(), columns = parameter->Values().Columns();
-        const size_t rank = std::min(rows, columns);
-        ReplaceByProduct(network, parameter, rank, std::vector<double>(rows * rank),
-                         std::vector<double>(rank * columns));
     }
 
     CommandContext m_command;
@@ -282,14 +253,14 @@ private:
 
 Action MakeSvdAction()
 {
-    return {
-        "SVD",
-        {},
-        "Makes a model smaller: parameters are replaced by products of two thin ones (singular value decomposition).",
-        "3.5.7",
-        WithModelPath("the model to make smaller", DescribeOptions<SvdOptions>()),
-        {},
-        [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<SvdJob>(command); }};
+    return {"SVD",
+            {},
+            "Makes a model smaller: replaces parameters by products of two smaller matrices (singular value "
+            "decomposition).",
+            "3.5.7",
+            WithModelPath("the model to make smaller", DescribeOptions<SvdOptions>()),
+            {},
+            PrepareJob<SvdJob>};
 }
 
 } // namespace cntk

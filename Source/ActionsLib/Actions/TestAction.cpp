@@ -1,18 +1,14 @@
-// action=test, eval (book 3.5.3) and cv (3.5.4): criteria of one model, or of the models of many epochs, over a data
-// set.
+// Actions test or eval (book 3.5.3) and cv (3.5.4): evaluate criteria of one model, or of the models of many epochs,
+// over a data set.
 #include "ActionsLib/ActionTable.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/SourceCheck.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Criteria.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <chrono>
 #include <functional>
@@ -68,14 +64,14 @@ struct CvOptions
     }
 };
 
-// What test and cv share: a reader and the settings of one evaluation.
+// The common part of test and cv: a reader and the settings of one evaluation.
 class EvaluatingJob : public Job
 {
 public:
     explicit EvaluatingJob(const CommandContext& command)
         : m_command(command), m_reader(RequireReader(command, "reader")), m_modelPath(RequireModelPath(command))
     {
-        AskForDevice(command);
+        RegisterDevice(command);
         const TestOptions options = ReadOptions<TestOptions>(command.block);
         m_nodeNames = options.evalNodeNames;
         m_nodesToTrace = options;
@@ -104,7 +100,7 @@ public:
         }
         if (!m_reader.CanBeChecked())
             return;
-        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also for a model that is not known yet
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open(); // also if no model can be checked yet
         if (first == nullptr)
             return;
         TakeSingleWords(*first, source->Streams());
@@ -117,7 +113,7 @@ protected:
     EvaluationResult Evaluate(const std::string& path)
     {
         Log& log = m_command.program.log;
-        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, path);
+        const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, path, DeviceOf(m_command));
         if (m_nodeNames.empty())
             log.Print(
                 "evalNodeNames are not specified, using all the default evalnodes and training criterion nodes.\n");
@@ -129,7 +125,7 @@ protected:
         return EvaluateCriteria(*network, nodes, *m_reader.Open(), settings, log);
     }
 
-    // What evalNodeNames lists; what is wrong with it is told with its place.
+    // Errors about nodes of evalNodeNames get its place.
     std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
     {
         try
@@ -158,12 +154,12 @@ class TestJob final : public EvaluatingJob
 public:
     using EvaluatingJob::EvaluatingJob;
     void Run() override { Evaluate(m_modelPath); }
-    void LookAhead(const FilesToCome& files) const override { RequireModelToCome(m_command, m_modelPath, files); }
+    void Validate() const override { RequireModel(m_command, m_modelPath); }
 };
 
 class CvJob final : public EvaluatingJob
 {
-    static constexpr size_t c_mostModels = 100'000; // a line of the log tells of each that is missing
+    static constexpr size_t c_mostModels = 100'000; // the log has a line for each missing model
 
 public:
     explicit CvJob(const CommandContext& command) : EvaluatingJob(command)
@@ -184,7 +180,7 @@ public:
                    "the step of crossValidationInterval is 0; it must be at least 1");
         if ((m_last - m_first) / m_step >= c_mostModels)
             FailAt(interval.Where(), ErrorKind::Config, "crossValidationInterval names more than ", c_mostModels,
-                   " models; each is looked for, so give the last epoch there may be");
+                   " models; expected a smaller last epoch");
         m_pause = options.sleepTimeBetweenRuns;
     }
 
@@ -199,25 +195,26 @@ public:
     }
 
 private:
-    // Those that Run would take; of a training that is still to come the first one, which is like the others.
+    // The models that Run would evaluate now. If an earlier command writes models of the interval, the first of them,
+    // which is not checked, stands for all.
     std::vector<std::string> ModelsToCheck() const override
     {
-        const PlannedModels& planned = m_command.program.planned;
+        const DeclaredOutputs& outputs = m_command.program.outputs;
         std::vector<std::string> models;
-        bool isPlanned = false;
-        ForEachModel([&](const std::string& path) { return planned.WillExist(path); },
+        bool isDeclared = false;
+        ForEachModel([&](const std::string& path) { return outputs.WillExist(path); },
                      [&](const std::string& path)
                      {
-                         const bool isFile = planned.Find(path) == nullptr;
-                         if (isFile || !isPlanned)
+                         const bool isFile = outputs.WriterOf(path).empty();
+                         if (isFile || !isDeclared)
                              models.push_back(path);
-                         isPlanned = isPlanned || !isFile;
+                         isDeclared = isDeclared || !isFile;
                      });
         return models;
     }
 
-    // Looks for each model when its turn comes: it may be trained meanwhile. Tells of those that are missing, and fails
-    // where all are.
+    // Looks for each model only when it is evaluated: a training may run at the same time. Reports missing models;
+    // fails (Model) if all are missing.
     void ForEachModel(const std::function<bool(const std::string&)>& exists,
                       const std::function<void(const std::string&)>& visit) const
     {
@@ -229,7 +226,8 @@ private:
             if (!exists(path))
             {
                 m_command.program.log.Print("Model %s does not exist.\n", path.c_str());
-                // Models may end before the interval does: the final one has no number, and takes the first free place.
+                // The models may end before the interval. The final model has no number; it replaces the first missing
+                // one.
                 if (isFinalDone || !exists(m_modelPath))
                     continue;
                 isFinalDone = true;
@@ -239,7 +237,7 @@ private:
             visit(path);
         }
         if (!isAny)
-            Fail(ErrorKind::Model, "no model is evaluated: there is neither ", m_modelPath, ".", m_first, " nor ",
+            Fail(ErrorKind::Model, "no model is evaluated: found neither ", m_modelPath, ".", m_first, " nor ",
                  m_modelPath, NearFilesHint(m_modelPath));
     }
 
@@ -276,21 +274,18 @@ Action MakeTestAction()
             "3.5.3",
             WithModelPath("the model", DescribeOptions<TestOptions>()),
             {"reader"},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TestJob>(command); }};
+            PrepareJob<TestJob>};
 }
 
 Action MakeCvAction()
 {
-    std::vector<OptionInfo> options = DescribeOptions<TestOptions>();
-    for (OptionInfo& option : DescribeOptions<CvOptions>())
-        options.push_back(std::move(option));
     return {"cv",
             {},
             "Evaluates the models of many epochs over a data set and names the best.",
             "3.5.4",
-            WithModelPath("the models: modelPath.N of epoch N, and modelPath", std::move(options)),
+            WithModelPath("the models: modelPath.N of epoch N, and modelPath", DescribeBoth<TestOptions, CvOptions>()),
             {"reader"},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<CvJob>(command); }};
+            PrepareJob<CvJob>};
 }
 
 } // namespace cntk

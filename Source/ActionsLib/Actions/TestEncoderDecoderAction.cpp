@@ -1,14 +1,10 @@
-// action=testEncoderDecoder (book 3.5.11): criteria of an encoder and a decoder over a data set, and what the decoder
-// says by itself, found by beam search.
+// action=testEncoderDecoder (book 3.5.11): evaluates the criteria of an encoder and a decoder over a data set, and
+// decodes sentences with beam search.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/EncoderDecoder.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/SourceCheck.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -16,9 +12,9 @@
 #include "Common/ReaderInterface.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "SGD/BeamSearch.h"
-#include "SGD/Evaluation.h"
-#include "SGD/Minibatches/FollowingReader.h"
+#include "SGD/Evaluation/BeamSearch.h"
+#include "SGD/Evaluation/Evaluation.h"
+#include "SGD/Minibatches/MinibatchParts.h"
 
 #include <algorithm>
 #include <map>
@@ -60,16 +56,17 @@ struct TestEncoderDecoderOptions
                 "nodes of the decoder to report; empty: all its evaluation nodes, then all its criteria"),
             Opt("outputNodeNames", &S::outputNodeNames,
                 "the node of the decoder with the scores of words; empty: its first output node"),
-            Opt("beamWidth", &S::beamWidth,
-                "hypotheses that are kept at each word; 1: the most probable word each time", Range{1}),
-            Opt("maxLength", &S::maxLength, "words of a decoded sentence at most; 0: as many as decoderReader's has"),
-            Opt("endWord", &S::endWord, "number of the word that ends a sentence; -1: none does", Range{-1}),
+            Opt("beamWidth", &S::beamWidth, "hypotheses kept at each word; 1: the most probable word each time",
+                Range{1}),
+            Opt("maxLength", &S::maxLength,
+                "largest number of words of a decoded sentence; 0: the length of decoderReader's sentence"),
+            Opt("endWord", &S::endWord, "number of the word that ends a sentence; -1: none", Range{-1}),
             Opt("outputPath", &S::outputPath, "text file for the decoded sentences, one a line; - is standard output"),
         };
     }
 };
 
-// Decoded sentences through a writer library: 1 in the row of each word, 0 elsewhere.
+// Writes decoded sentences through a writer library: 1 in the row of each word, 0 in other rows.
 class SentenceWriter
 {
 public:
@@ -83,7 +80,7 @@ template <class ElemType>
 class LibrarySentenceWriter final : public SentenceWriter
 {
 public:
-    // words: 0 where they are not known yet
+    // words: vocabulary size; 0 if it is not known yet
     LibrarySentenceWriter(std::unique_ptr<IDataWriter<ElemType>> writer, std::string name, size_t words)
         : m_writer(std::move(writer)), m_name(std::move(name)), m_words(words)
     {
@@ -130,7 +127,7 @@ size_t ColumnOf(const ComputationNode& node, const SequenceInfo& sequence, size_
     return (size_t(sequence.begin) + step) * node.GetMBLayout()->ParallelSequences() + sequence.row;
 }
 
-// Rows of the largest elements of columns.
+// The words of a node's columns: the rows of their largest elements.
 class WordsOfColumns
 {
 public:
@@ -150,7 +147,7 @@ private:
     std::vector<double> m_words;
 };
 
-// HTKMLFReader does without labels for writing; its own randomize decides.
+// False for HTKMLFReader, which reads no labels for writing.
 bool KeepsLabelsForWriting(const ConfigParameters& reader)
 {
     if (const auto parts = reader.FindHere("readers"))
@@ -180,21 +177,19 @@ public:
           m_options(ReadOptions<TestEncoderDecoderOptions>(command.block)), m_pairs(ReadPairOptions(command.block)),
           m_writer(command.block.FindBlock("writer"))
     {
-        AskForDevice(command);
+        RegisterDevice(command);
         for (const ReaderSource& reader : {m_encoderReader, m_decoderReader})
             RequireSentences(*reader.block);
         m_options.encoderModelPath = ResolveOutputPath(m_options.encoderModelPath);
         m_options.decoderModelPath = ResolveOutputPath(m_options.decoderModelPath);
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
         RequireOutputNotRead();
-        // What is written can be told apart by its place only.
+        // Only their order identifies the written sentences, so the reader must not randomize.
         m_decoderReader.forWriting =
             (m_writer != nullptr || !m_options.outputPath.empty()) && KeepsLabelsForWriting(*m_decoderReader.block);
         if (m_writer == nullptr)
             return;
-        if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
-            m_writerType = type->Text();
-        RequireWriterPlugin(*m_writer, m_writerType, m_command.program.dataType);
+        RequireWriterPlugin(command, *m_writer);
     }
 
     void Run() override
@@ -217,9 +212,9 @@ public:
         settings.afterMinibatch = [&] { DecodeMinibatch(models, decoding, source->SequenceKeys()); };
         EvaluateCriteria(evaluator, nodes, *source, settings, log);
         if (m_options.epochSize == 0)
-            if (const std::string rest = source->RestOfCompanions(); !rest.empty())
-                log.Warn(rest + "; what only the encoder has is not used");
-        if (decoding.text) // both or none
+            if (const std::string rest = source->DescribeUnmatched(); !rest.empty())
+                log.Warn(rest + "; the encoder's additional data are not used");
+        if (decoding.text) // so that either both outputs are written or none
             decoding.text->Stage();
         if (decoding.writer)
             decoding.writer->Finish();
@@ -232,18 +227,29 @@ public:
         log.Print(".\n");
     }
 
-    void LookAhead(const FilesToCome& files) const override
+    void Validate() const override
     {
-        RequireModelToCome(m_command, m_options.encoderModelPath, files, "encoderModelPath");
-        RequireModelToCome(m_command, m_options.decoderModelPath, files, "decoderModelPath");
+        RequireModel(m_command, m_options.encoderModelPath, "encoderModelPath");
+        RequireModel(m_command, m_options.decoderModelPath, "decoderModelPath");
         if (m_writer != nullptr)
-            RequireWriterToCome(m_command, *m_writer, m_writerType, files);
+            RequireWriter(m_command, *m_writer);
+    }
+
+    std::vector<std::string> Outputs() const override
+    {
+        std::vector<std::string> files;
+        if (m_writer != nullptr)
+            files = FilesOfWriter(*m_writer);
+        if (!m_options.outputPath.empty())
+            files.push_back(m_options.outputPath);
+        return files;
     }
 
     void Check() override
     {
         Log& log = m_command.program.log;
-        if (m_writer != nullptr && CanBeChecked(*m_writer, m_command.program)) // writes nothing until it gets data
+        if (m_writer != nullptr &&
+            CanBeChecked(*m_writer, m_command.program)) // a writer writes nothing before it gets data
             OpenWriter({}, 0, {});
         const Models models = Load([this](const std::string& path, const char* key)
                                    { return LoadModelToCheck(m_command, path, DeviceOf(m_command), key); });
@@ -255,7 +261,7 @@ public:
         if (!m_encoderReader.CanBeChecked() || !m_decoderReader.CanBeChecked())
             return;
         const std::unique_ptr<MinibatchSource> source = OpenSource(nodes, models.roots);
-        MakeDecoding(models, *source); // what it decodes with is there
+        MakeDecoding(models, *source); // fails if nodes for decoding are missing
         CheckSource(log, *models.decoder, nodes, *source, m_options.minibatchSize[0], CheckFor::Evaluation);
     }
 
@@ -267,7 +273,7 @@ private:
         for (const ReaderSource* reader : {&m_encoderReader, &m_decoderReader})
             for (NamedFile& file : FilesNamedIn(*reader->block))
                 read.push_back(std::move(file));
-        if (m_writer != nullptr) // what it reads or writes
+        if (m_writer != nullptr) // files that it reads or writes
             for (const ConfigValue& value : m_writer->Values())
                 if (const std::string key = ToLower(value.KeyPath()); key.ends_with("file") || key.ends_with(":token"))
                     read.push_back({value.KeyPath(), value.Text()});
@@ -285,9 +291,9 @@ private:
     struct Decoding
     {
         std::unique_ptr<BeamSearch> search;
-        ComputationNodePtr output;               // of the lone decoder: the scores of words
+        ComputationNodePtr output;               // the lone decoder's scores of words
         std::shared_ptr<InputValueNode> words;   // of the paired decoder
-        std::shared_ptr<InputValueNode> labels;  // that, or null
+        std::shared_ptr<InputValueNode> labels;  // of the paired decoder, or null
         std::vector<ComputationNodePtr> sources; // nodes of the encoder, one for each input of the lone decoder
         std::vector<std::string> names;          // of words; empty: numbers
         std::unique_ptr<SentenceWriter> writer;  // or null
@@ -297,7 +303,7 @@ private:
         size_t equal = 0;
     };
 
-    // What load gives no network for is left out, with the models behind it.
+    // A null network of load ends the loading; later models stay null.
     Models Load(const std::function<std::unique_ptr<ComputationNetwork>(const std::string&, const char*)>& load) const
     {
         Models models;
@@ -316,8 +322,8 @@ private:
     {
         std::unique_ptr<MinibatchSource> source = m_decoderReader.Open();
         source->BindTo(nodes);
-        source->Accompany(m_encoderReader.Open(), roots, m_encoderReader.NameWithFiles(),
-                          m_decoderReader.NameWithFiles());
+        source->AddCompanion(m_encoderReader.Open(), roots, m_encoderReader.NameWithFiles(),
+                             m_decoderReader.NameWithFiles());
         return source;
     }
 
@@ -356,14 +362,14 @@ private:
             auto input = std::dynamic_pointer_cast<InputValueNode>(models.alone->Require(node->Name())->Input(0));
             if (!input)
                 Fail(ErrorKind::Model, "the input of PairNetwork node '", node->Name(),
-                     "' is no input node; expected one, for what the encoder computes");
+                     "' is no input node; expected an input node for the encoder's values");
             inputs.push_back(std::move(input));
             decoding.sources.push_back(node->Input(0));
         }
         const auto words = FirstInput(*models.alone, NodeGroup::Feature);
         decoding.words = FirstInput(*models.decoder, NodeGroup::Feature);
         if (!words)
-            Fail(ErrorKind::Model, "the decoder names no feature node; expected one, which takes the words");
+            Fail(ErrorKind::Model, "the decoder names no feature node; expected a feature node for the words");
         decoding.search = std::make_unique<BeamSearch>(*models.alone, output, words, inputs, m_options.beamWidth);
         decoding.labels = FirstInput(*models.decoder, NodeGroup::Label);
         decoding.hasReference = decoding.labels && decoding.labels->SampleElements() == output->SampleElements();
@@ -391,15 +397,17 @@ private:
     {
         const ReaderContext context = WriterContextOf(m_command, *m_writer, listed);
         if (m_command.program.dataType == DataType::Float32)
-            return std::make_unique<LibrarySentenceWriter<float>>(LoadWriter<float>(m_writerType, context), name,
-                                                                  words);
-        return std::make_unique<LibrarySentenceWriter<double>>(LoadWriter<double>(m_writerType, context), name, words);
+            return std::make_unique<LibrarySentenceWriter<float>>(LoadWriter<float>(WriterTypeOf(*m_writer), context),
+                                                                  name, words);
+        return std::make_unique<LibrarySentenceWriter<double>>(LoadWriter<double>(WriterTypeOf(*m_writer), context),
+                                                               name, words);
     }
 
-    // The minibatch has been evaluated.
+    // Decodes the sentences of the minibatch that was evaluated last.
     void DecodeMinibatch(const Models& models, Decoding& decoding, const std::vector<std::string>& keys) const
     {
-        const std::vector<SequenceInfo> sequences = SequencesById(*decoding.words->GetMBLayout());
+        const std::vector<SequenceInfo> sequences =
+            SequencesById(decoding.words->GetMBLayout().get(), decoding.words->ValueColumns());
         std::vector<SentenceToDecode> sentences(sequences.size());
         std::vector<size_t> ids;
         const WordsOfColumns given(*decoding.words);
@@ -429,13 +437,13 @@ private:
             decoding.writer->Write(decoded, ids, keys);
     }
 
-    // The reader that follows has given the sequences the same ids, in a row each.
+    // Adds the encoder's values to the sentences. The encoder's reader gives its sequences the ids of the decoder's.
     static void AddEncoded(const ComputationNode& source, DataType type, std::vector<SentenceToDecode>& sentences)
     {
         Matrix values(0, 0, type, source.GetDevice());
         values.CopyFrom(source.Value());
         const std::vector<double> host = values.ToHost();
-        const std::vector<SequenceInfo> sequences = SequencesById(*source.GetMBLayout());
+        const std::vector<SequenceInfo> sequences = SequencesById(source.GetMBLayout().get(), source.ValueColumns());
         for (size_t i = 0; i < sequences.size(); i++)
         {
             std::vector<double>& encoded = sentences[i].encoded.emplace_back();
@@ -478,26 +486,21 @@ private:
     TestEncoderDecoderOptions m_options;
     PairOptions m_pairs;
     const ConfigParameters* m_writer;
-    std::string m_writerType = "BinaryWriter";
 };
 
 } // namespace
 
 Action MakeTestEncoderDecoderAction()
 {
-    std::vector<OptionInfo> options = DescribeOptions<TestEncoderDecoderOptions>();
-    for (OptionInfo& option : DescribeOptions<PairOptions>())
-        options.push_back(std::move(option));
     return {
         "testEncoderDecoder",
         {},
-        "Evaluates an encoder and its decoder over a data set, and lets the decoder find a sentence for each of the "
-        "encoder's by beam search.",
+        "Evaluates an encoder and its decoder over a data set, and decodes a sentence for each sentence of the encoder "
+        "by beam search.",
         "3.5.11",
-        std::move(options),
+        DescribeBoth<TestEncoderDecoderOptions, PairOptions>(),
         {"encoderReader", "decoderReader", "writer"},
-        [](const CommandContext& command) -> std::unique_ptr<Job>
-        { return std::make_unique<TestEncoderDecoderJob>(command); }};
+        PrepareJob<TestEncoderDecoderJob>};
 }
 
 } // namespace cntk

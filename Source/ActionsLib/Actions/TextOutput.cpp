@@ -1,5 +1,4 @@
-// One file per output node. Numbers are printed as the original prints them, so that scripts which read them go on
-// working.
+// Numbers are printed as in the original, because scripts read them.
 #include "ActionsLib/Actions/TextOutput.h"
 
 #include "Common/Error.h"
@@ -18,7 +17,7 @@ namespace cntk
 namespace
 {
 
-// "\n", "\r", "\t" and "\s" (a blank) in separators.
+// Replaces "\n", "\r", "\t" and "\s" (a blank) in separators.
 std::string Unescape(const std::string& text)
 {
     std::string result;
@@ -44,7 +43,7 @@ std::string Unescape(const std::string& text)
     return result;
 }
 
-// "%" + precisionFormat + conversion, without the flags that the conversion does not know.
+// "%" + precisionFormat + conversion, without flags that the conversion does not accept.
 std::string FormatOf(const std::string& precisionFormat, std::string_view flags, const char* conversion)
 {
     std::string kept;
@@ -66,12 +65,12 @@ void AppendFormatted(std::string& text, const std::string& format, T value)
         text.append(buffer, size_t(length));
         return;
     }
-    std::string wide(size_t(length) + 1, '\0'); // with the zero behind it
+    std::string wide(size_t(length) + 1, '\0'); // with the terminating zero
     std::snprintf(wide.data(), wide.size(), format.c_str(), value);
     text.append(wide, 0, size_t(length));
 }
 
-// Indices of an element of a sample of several axes: "1,0,2".
+// Indices of an element of a sample with several axes: "1,0,2".
 std::string IndexText(size_t element, const TensorShape& shape)
 {
     std::string text;
@@ -98,8 +97,9 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
             "true: a line is a sample; false: a line is a row of the sequence's matrix; of type sparse true: entries "
             "row by row, separated by sampleSeparator; false: entries time step by time step, separated by "
             "elementSeparator"),
-        Opt("prologue", &S::prologue, "text at the beginning of the file, as it stands: without \\n and the like"),
-        Opt("epilogue", &S::epilogue, "text at the end of the file, likewise"),
+        Opt("prologue", &S::prologue,
+            "text at the beginning of the file, printed literally: \\n and the like are not replaced"),
+        Opt("epilogue", &S::epilogue, "text at the end of the file, also printed literally"),
         Opt("sequenceSeparator", &S::sequenceSeparator, "text before all sequences but the first of a minibatch"),
         Opt("sequencePrologue", &S::sequencePrologue, "text before each sequence"),
         Opt("sequenceEpilogue", &S::sequenceEpilogue, "text after each sequence"),
@@ -116,7 +116,7 @@ OutputFormat ReadOutputFormat(const ConfigParameters& block)
 {
     OutputFormat format = ReadOptions<OutputFormat>(block);
     format.labelMappingWhere = block.WhereOf("labelMappingFile");
-    // What stands between % and f goes to printf as it is.
+    // printf gets the text between % and f unchanged.
     static const std::regex accepted("[-+ #0]*[0-9]{0,3}(\\.[0-9]{0,2})?");
     if (!std::regex_match(format.precisionFormat, accepted))
         FailAt(block.WhereOf("precisionFormat"), ErrorKind::Config, "precisionFormat is '", format.precisionFormat,
@@ -124,7 +124,7 @@ OutputFormat ReadOutputFormat(const ConfigParameters& block)
     return format;
 }
 
-// A label a line, as it stands. Those that createLabelMap has put in quotes are printed without.
+// Labels that createLabelMap has put in quotes are printed without quotes.
 std::vector<std::string> ReadOutputLabels(const OutputFormat& format)
 {
     const std::string& path = format.labelMappingFile;
@@ -292,7 +292,7 @@ void TextOutput::AppendNumber(double value)
 
 void TextOutput::AppendCategory(std::span<const double> column)
 {
-    // The last one among equals, as the original.
+    // The last of equal values, as in the original.
     size_t best = 0;
     for (size_t row = 1; row < column.size(); ++row)
         if (column[row] >= column[best])

@@ -1,5 +1,4 @@
-// The text that the write action writes (book 3.5.5; format=[...] of v1.1): one file per output node, one line a
-// sample.
+// The text files of the write action (book 3.5.5; format=[...] of v1.1): one file per output node, one line per sample.
 #pragma once
 
 #include "Common/Config/Options.h"
@@ -41,14 +40,13 @@ struct OutputFormat
     static const OptionTable<OutputFormat>& Options();
 };
 
-// Reads and checks the block; fails (Config) for a precisionFormat that is none.
+// Fails (Config) for a malformed precisionFormat.
 OutputFormat ReadOutputFormat(const ConfigParameters& block);
-// The labels of its mapping file, a line each; none where it names no file. Fails (Data) for a file that is missing,
+// The labels of the mapping file, one per line; empty without such a file. Fails (Data) for a file that is missing,
 // empty, or no text.
 std::vector<std::string> ReadOutputLabels(const OutputFormat& format);
 
-// Writes the values of one node, minibatch after minibatch. The file gets its name with Commit(); an error before
-// leaves an older file as it was.
+// Writes the values of one node, minibatch after minibatch. Commit() replaces an older file; an error before keeps it.
 class TextOutput
 {
 public:
@@ -56,11 +54,11 @@ public:
     TextOutput(const std::string& path, std::string nodeName, const OutputFormat& format, Log& log);
 
     // values: sampleShape.Elements() x columns, column-major. Without a layout (a parameter, a mean) the matrix is one
-    // sample. Gaps are skipped; samples of one sequence stand on consecutive lines.
+    // sample. Gaps are skipped; samples of a sequence are on consecutive lines.
     void Write(std::span<const double> values, const TensorShape& sampleShape, const MBLayout* layout);
-    // Writes what is still held back, and the text behind it: outputs that share standard output take turns.
+    // Writes the buffered text and then `text`: outputs that share standard output take turns.
     void PutThrough(std::string_view text = {});
-    // All values were given: the text is whole and on the disk, without its name.
+    // Completes the text on the disk under a temporary name.
     void Stage();
     void Commit() { m_file.Commit(); }
 

@@ -1,31 +1,23 @@
-// action=train (book 3.5.1): builds or continues a network and trains it.
+// Actions that train one network: train (book 3.5.1), trainSequence, adapt (3.5.2).
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/CriterionTransfer.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/ErrorPlaces.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/MadeModels.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/NetworkSource.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/SourceCheck.h"
-#include "ActionsLib/Commands/TracedTraining.h"
-#include "ActionsLib/Commands/TrainingPlan.h"
+#include "ActionsLib/Actions/TrainingJob.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/ErrorPlaces.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
-#include "Common/Interruption.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/NodeError.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace cntk
 {
@@ -33,66 +25,120 @@ namespace cntk
 namespace
 {
 
-struct TrainOptions
+struct OriginalModelOptions
 {
-    bool makeMode = true;
+    std::string originalModelFileName;
 
-    static OptionTable<TrainOptions> Options()
+    static OptionTable<OriginalModelOptions> Options()
     {
-        using S = TrainOptions;
-        return {Opt("makeMode", &S::makeMode,
-                    "true: continue from the newest usable model, do nothing if the final model is there; false: start "
-                    "afresh")};
+        return {
+            Opt("originalModelFileName", &OriginalModelOptions::originalModelFileName,
+                "the trained model to start from; trainSequence replaces its first criterion by the criterion of the "
+                "described network, whose inputs are nodes of the model with the same names",
+                {"origModelFileName"})
+                .Required()};
     }
 };
 
-// Of trainSequence: a trained model goes on with another criterion.
-struct TrainSequenceOptions
+struct AdaptOptions
 {
-    std::string origModelFileName;
+    std::string refNodeName;
 
-    static OptionTable<TrainSequenceOptions> Options()
+    static OptionTable<AdaptOptions> Options()
     {
-        using S = TrainSequenceOptions;
-        return {Opt("origModelFileName", &S::origModelFileName,
-                    "the trained model, whose first criterion is replaced by that of the network described here; the "
-                    "criterion's inputs are its nodes of the same names",
-                    {"originalModelFileName"})
-                    .Required()};
+        return {Opt("refNodeName", &AdaptOptions::refNodeName,
+                    "node of the original model whose values are mixed into the labels (adaptationRegType=KL)")};
     }
 };
 
-class TrainJob final : public Job
+// A network with one reader, perhaps one for cross-validation, and perhaps an original model.
+class OneNetworkJob : public TrainingJob
+{
+protected:
+    OneNetworkJob(const CommandContext& command, std::string original)
+        : TrainingJob(command), m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader")),
+          m_original(std::move(original))
+    {
+        for (const ReaderSource* reader : {&m_reader, &m_cvReader})
+            if (*reader)
+                RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*reader->block), m_modelPlace);
+        if (m_original.empty())
+            return;
+        RequireNotRead({"modelPath", m_request.modelPath}, {Original()}, m_modelPlace);
+        if (!m_request.makeMode)
+            RequireKept(Original());
+    }
+
+    // The key as the user spells it.
+    const char* OriginalKey() const
+    {
+        return m_command.block.Exists("originalModelFileName") ? "originalModelFileName" : "origModelFileName";
+    }
+    NamedFile Original() const { return {OriginalKey(), m_original}; }
+    std::unique_ptr<ComputationNetwork> LoadOriginal(const std::shared_ptr<Device>& device) const
+    {
+        m_command.program.log.Print("Load Network From the original model file %s.\n", m_original.c_str());
+        return LoadModelOf(m_command, m_original, device, OriginalKey());
+    }
+
+    std::unique_ptr<MinibatchSource> OpenReader(const ReaderSource& reader) const
+    {
+        return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, m_modelPlace);
+    }
+
+    void RunOneNetwork()
+    {
+        m_request.openReader = [this] { return OpenReader(m_reader); };
+        if (m_cvReader)
+            m_request.openCvReader = [this] { return OpenReader(m_cvReader); };
+        m_request.networkReady = [this](const ComputationNetwork& network, bool isLoaded)
+        { LogReady(network, isLoaded); };
+        if (!m_original.empty())
+            RequireKept(Original());
+        RunTraining();
+    }
+
+    // For --check: reports if the network comes from another command of the run.
+    bool IsCheckedLater() const
+    {
+        if (m_startWriter.empty())
+            return false;
+        LogUncheckedModel(m_command, m_request.modelPath, m_startWriter);
+        return true;
+    }
+    // beforeReading: checks the first reader further.
+    void CheckReaders(ComputationNetwork& network, const TrainingNodes& nodes,
+                      const std::function<void(const MinibatchSource&)>& beforeReading = nullptr) const
+    {
+        Log& log = m_command.program.log;
+        const NodeTracer tracer(network, m_request.options, log);
+        for (const ReaderSource* reader : {&m_reader, &m_cvReader})
+        {
+            if (!*reader || !reader->CanBeChecked())
+                continue;
+            const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
+            if (beforeReading && reader == &m_reader)
+                beforeReading(*source);
+            CheckSource(log, network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0],
+                        CheckFor::Training, &m_command.program.ndl);
+        }
+    }
+
+    ReaderSource m_reader;
+    ReaderSource m_cvReader;
+    std::string m_original; // of trainSequence and adapt; else empty
+};
+
+class TrainJob final : public OneNetworkJob
 {
 public:
     explicit TrainJob(const CommandContext& command, std::string original = {})
-        : m_command(command), m_traceLevel(TraceLevelOf(command)), m_builder(NetworkBuilder::Require(command)),
-          m_reader(RequireReader(command, "reader")), m_cvReader(FindReader(command, "cvReader")),
-          m_original(std::move(original))
+        : TrainJob(command, std::move(original), NetworkBuilder::Require(command))
     {
-        AskForDevice(command);
-        m_sgd = &RequireSgdBlock(command);
-        m_request.options = ReadSgdOptions(command, *m_sgd);
-        RequireNoAdaptation(m_request.options, *m_sgd);
-        m_request.modelPath = RequireTrainedModelPath(command);
-        for (const ConfigParameters* block :
-             {m_reader.block, m_cvReader.block, command.block.FindBlock(m_builder->BlockName())})
-            if (block != nullptr)
-                RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*block), PlaceOfTrainedModel(command));
-        m_request.originalModel = m_original;
-        if (!m_original.empty())
-            RequireNotRead({"modelPath", m_request.modelPath}, {{OriginalKey(), m_original}},
-                           PlaceOfTrainedModel(command));
-        m_request.makeMode = ReadOptions<TrainOptions>(command.block).makeMode;
-        if (!m_original.empty() && !m_request.makeMode)
-            RequireNoEpochOf(Files(), std::nullopt, {OriginalKey(), m_original}, PlaceOfTrainedModel(command));
-        m_request.dataType = command.program.dataType;
-        m_request.trainingSeed = TrainingSeedOf(command);
-        m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
+        RequireNoAdaptation(m_request.options, m_sgd);
+        if (const ConfigParameters* const block = command.block.FindBlock(m_builder->BlockName()))
+            RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*block), m_modelPlace);
     }
-
-    size_t Epochs() const override { return m_request.options.maxEpochs; }
-    std::vector<std::string> Produces() const override { return {m_request.modelPath}; }
 
     void Run() override
     {
@@ -109,112 +155,89 @@ public:
             ChooseNodes(*network);
             return network;
         };
-        if (m_original.empty() && !IsModelMade(m_command, m_request.modelPath) &&
-            !WasModelMade(m_command, m_request.modelPath))
-            m_request.buildForComparison = [&] { return BuildAside(m_command, *m_builder, device); };
-        m_request.openReader = [this] { return OpenReader(m_reader); };
-        if (m_cvReader)
-            m_request.openCvReader = [this] { return OpenReader(m_cvReader); };
-        m_request.networkReady = [&](const ComputationNetwork& network, bool isLoaded)
-        {
-            LogNetwork(log, network, m_traceLevel);
-            log.Print("\n%s model with %d nodes on %s.\n", isLoaded ? "Loaded" : "Created", int(network.size()),
-                      DeviceWords(*device).c_str());
-        };
+        if (m_original.empty() && m_startWriter.empty() && !IsStartNamedElsewhere())
+            m_request.buildForComparison = [&] { return m_builder->BuildForCheck(m_command.program, device); };
         m_request.placeOf = [this](const ComputationNode& node) { return PlacePrefix(m_command.program.ndl, node); };
-        if (!m_original.empty() && m_request.makeMode)
-            RequireNoEpochOf(Files(), Files().FindResumePoint(), {OriginalKey(), m_original},
-                             PlaceOfTrainedModel(m_command));
-        const GracefulStop graceful;
-        m_request.stopRequested = StopRequested;
-        m_request.workers = m_command.program.workers;
-        TrainTraced(m_command, m_request);
+        RunOneNetwork();
         if (!isBuilt)
-            TakeSeeds();
+            AdvanceSeeds();
     }
 
-    bool MayBeOver(const FilesToCome& files) const override
+    void Validate() const override
     {
-        return cntk::MayBeOver(Files(), m_request.makeMode, files);
-    }
-
-    // A network that is made when its turn comes is made now, too, on the side. What data, memory or a device have to
-    // do with it is told then.
-    void LookAhead(const FilesToCome& files) const override
-    {
-        if (MayBeOver(files) || (m_request.makeMode && Files().FindResumePoint()))
+        if (!OpensData() || !BeginsNew())
             return;
         if (!m_original.empty())
-            RequireModelToCome(m_command, m_original, files, OriginalKey());
-        if (IsModelMade(m_command, m_request.modelPath) || files.WillBeMade(m_request.modelPath))
+            RequireModel(m_command, m_original, OriginalKey());
+        if (!m_startWriter.empty())
             return;
-        try
-        {
-            const auto network = BuildAside(m_command, *m_builder, MakeCpuDevice({.threads = 1}));
-            if (m_original.empty())
-                ChooseNodes(*network);
-        }
-        catch (const Error& error)
-        {
-            if (error.Kind() == ErrorKind::Config)
-                throw;
-        }
-        catch (const std::bad_alloc&)
-        {
-        }
+        m_builder->Validate(m_command.program,
+                            [this](const ComputationNetwork& network)
+                            {
+                                if (m_original.empty())
+                                    ChooseNodes(network);
+                            });
     }
 
     void Check() override
     {
         Log& log = m_command.program.log;
-        const std::shared_ptr<Device> device = DeviceOf(m_command);
-        const auto loadOriginal = [&] { return LoadModelToCheck(m_command, m_original, device, OriginalKey()); };
-        TrainingPlan plan(m_command, m_request);
-        const std::unique_ptr<ComputationNetwork> described =
-            plan.BeginsWithPlannedModel() ? nullptr : Build(device, loadOriginal);
-        if (described != nullptr)
-            ChooseNodes(*described);
         if (!m_original.empty())
-            plan.RequireKept({OriginalKey(), m_original}, PlaceOfTrainedModel(m_command));
-        ComputationNetwork* const network = plan.Start(described.get());
-        if (network == nullptr)
-            return plan.Finish();
+            RequireKept(Original());
+        if (IsCheckedLater())
+            return;
+        const std::string writer = m_original.empty() ? "" : m_command.program.outputs.WriterOf(m_original);
+        if (!writer.empty())
+        {
+            m_builder->Build(DeviceOf(m_command));
+            return LogUncheckedModel(m_command, m_original, writer);
+        }
+        const std::unique_ptr<ComputationNetwork> network = Build(DeviceOf(m_command));
         const TrainingNodes nodes = ChooseNodes(*network);
         LogNetwork(log, *network, 1);
         WarnOfCriteria(*network, *nodes.criterion, m_request.options.trainCriterionNodeName, log);
-        const NodeTracer tracer(*network, m_request.options, log);
-        for (const ReaderSource* reader : {&m_reader, &m_cvReader})
-        {
-            if (!*reader || !reader->CanBeChecked())
-                continue;
-            const std::unique_ptr<MinibatchSource> source = OpenReader(*reader);
-            CheckSource(log, *network, tracer.AddTo(nodes.Roots()), *source, m_request.options.minibatchSize[0],
-                        CheckFor::Training, &m_command.program.ndl);
-        }
+        CheckReaders(*network, nodes);
         log.Print("Command '%s' (action %s): %s into %s\n", m_command.name.c_str(),
                   m_original.empty() ? "train" : "trainSequence", Counted(Epochs(), "epoch").c_str(),
                   m_request.modelPath.c_str());
-        plan.Finish();
     }
 
 private:
-    TrainingFiles Files() const
+    TrainJob(const CommandContext& command, std::string original, std::unique_ptr<NetworkBuilder> builder)
+        : OneNetworkJob(command, std::move(original)), m_builder(std::move(builder))
     {
-        return TrainingFiles(ResolveOutputPath(m_request.modelPath), m_request.options.maxEpochs);
-    }
-
-    std::unique_ptr<MinibatchSource> OpenReader(const ReaderSource& reader) const
-    {
-        return reader.OpenFor({"modelPath", ResolveOutputPath(m_request.modelPath)}, PlaceOfTrainedModel(m_command));
     }
 
     std::unique_ptr<ComputationNetwork> Build(const std::shared_ptr<Device>& device) const
     {
-        return Build(device, [&] { return LoadModelOf(m_command, m_original, device, OriginalKey()); });
+        std::unique_ptr<ComputationNetwork> described = m_builder->Build(device);
+        if (m_original.empty())
+            return described;
+        Log& log = m_command.program.log;
+        std::unique_ptr<ComputationNetwork> network = LoadOriginal(device);
+        const std::vector<std::string> copied = TakeCriterion(*network, *described);
+        for (const std::string& name : copied)
+            log.Print("%s does not have node '%s'; it is copied from the described network with its start values.\n",
+                      m_original.c_str(), name.c_str());
+        WarnOfOmitted(*network, *described);
+        const std::vector<ComputationNodePtr> below =
+            ComputationNetwork::Below({network->Group(NodeGroup::Criterion).front()});
+        const auto isTrained = [&](const ComputationNodePtr& node)
+        { return IsParameter(*node) && std::find(copied.begin(), copied.end(), node->Name()) == copied.end(); };
+        if (std::none_of(below.begin(), below.end(), isTrained))
+            log.Warn(Concat("trainSequence: the new criterion has no parameter of ", m_original,
+                            "; the nodes below the criterion have other names there"));
+        network->Validate();
+        return network;
     }
 
-    // A decoder beside the new criterion, say: commands behind would miss it.
-    void WarnOfNotTaken(const ComputationNetwork& network, const ComputationNetwork& described) const
+    static bool IsParameter(const ComputationNode& node)
+    {
+        return StoredValues(node) != nullptr && !node.IsPrecomputed();
+    }
+
+    // Later commands would miss such a node, for example a decoder next to the new criterion.
+    void WarnOfOmitted(const ComputationNetwork& network, const ComputationNetwork& described) const
     {
         for (const NodeGroup group : {NodeGroup::Evaluation, NodeGroup::Output})
             for (const ComputationNodePtr& node : described.Group(group))
@@ -222,57 +245,40 @@ private:
                     m_command.program.log.Warn(
                         Concat("trainSequence: '", node->Name(), "' (", node->TypeName(),
                                ") of the described network does not come into the model, which takes the criterion and "
-                               "what is below it; an edit command can add it"));
+                               "the nodes below it; an edit command can add it"));
     }
 
-    // Null if loadOriginal, which is asked for trainSequence alone, gives none.
-    std::unique_ptr<ComputationNetwork>
-    Build(const std::shared_ptr<Device>& device,
-          const std::function<std::unique_ptr<ComputationNetwork>()>& loadOriginal) const
+    // True if an edit, SVD or convertdbn command of the config, which another run has executed, seems to have written
+    // modelPath.0: a value of its block or its script names the file. The builder need not describe that model.
+    bool IsStartNamedElsewhere() const
     {
-        std::unique_ptr<ComputationNetwork> described = m_builder->Build(device);
-        if (m_original.empty())
-            return described;
-        Log& log = m_command.program.log;
-        log.Print("Load Network From the original model file %s.\n", m_original.c_str());
-        std::unique_ptr<ComputationNetwork> network = loadOriginal();
-        if (network == nullptr)
-            return nullptr;
-        const std::vector<std::string> copied = TakeCriterion(*network, *described);
-        for (const std::string& name : copied)
-            log.Print("%s does not have node '%s'; it is the described one, with its start values.\n",
-                      m_original.c_str(), name.c_str());
-        WarnOfNotTaken(*network, *described);
-        const std::vector<ComputationNodePtr> below =
-            ComputationNetwork::Below({network->Group(NodeGroup::Criterion).front()});
-        if (std::none_of(below.begin(), below.end(),
-                         [&](const ComputationNodePtr& node)
-                         {
-                             return dynamic_cast<LearnableParameterNode*>(node.get()) != nullptr &&
-                                    std::find(copied.begin(), copied.end(), node->Name()) == copied.end();
-                         }))
-            log.Warn(Concat("trainSequence: the new criterion has no parameter of ", m_original,
-                            "; what it is computed from has other names there"));
-        network->Validate();
-        return network;
+        const std::string start = CanonicalPath(m_request.modelPath) + ".0";
+        const std::string name = std::filesystem::path(start).filename().string();
+        const ConfigParameters& root = *m_command.block.Parent();
+        for (const NamedFile& file : FilesNamedIn(root))
+        {
+            const ConfigParameters* const block = root.FindBlock(file.key.substr(0, file.key.find(':')));
+            const auto action = block != nullptr ? block->FindHere("action") : std::nullopt;
+            const Action* const found = action ? FindAction(action->Text()) : nullptr;
+            if (found == nullptr || (found->name != "edit" && found->name != "SVD" && found->name != "convertdbn"))
+                continue;
+            if (CanonicalPath(file.path) == start ||
+                (ToLower(file.key).ends_with(":editpath") && ReadTextFile(file.path).find(name) != std::string::npos))
+                return true;
+        }
+        return false;
     }
 
-    // As the user spells it.
-    const char* OriginalKey() const
-    {
-        return m_command.block.Exists("originalModelFileName") ? "originalModelFileName" : "origModelFileName";
-    }
-
-    // Random parameters of later commands, such as an edit that adds a layer, go on with the seeds behind this
-    // network's. A run that continues an earlier one must end with that one's models, so the seeds are used up here if
-    // the network was built by the earlier run: then the model of epoch 0 has the values that building it again gives.
-    void TakeSeeds()
+    // Random parameters of later commands, such as an edit that adds a layer, take the seeds after those of this
+    // network. A resumed run must end with the same models, so it skips the seeds of a network that an earlier run has
+    // built: then the model of epoch 0 has the values that building it again gives.
+    void AdvanceSeeds()
     {
         NdlCounts& counts = m_command.program.ndl.counts;
         const NdlCounts before = counts;
         try
         {
-            const std::shared_ptr<Device> device = MakeCpuDevice({.threads = 1});
+            const std::shared_ptr<Device> device = DeviceForModels();
             const std::unique_ptr<ComputationNetwork> built = m_builder->Build(device);
             const std::string first = m_request.modelPath + ".0";
             if (!m_original.empty() || !FileExists(first) ||
@@ -281,55 +287,135 @@ private:
         }
         catch (const Error&)
         {
-            // The model is there, and its description need not be any more.
+            // The model exists, so its description may be missing.
         }
         counts = before;
     }
 
     static bool StartsAs(const ComputationNetwork& network, const ComputationNetwork& built)
     {
-        for (const ComputationNodePtr& node : built.Nodes())
-        {
-            const auto* parameter = dynamic_cast<const LearnableParameterNode*>(node.get());
-            if (parameter == nullptr)
-                continue;
-            const ComputationNodePtr other = network.Find(node->Name());
-            const auto* found = dynamic_cast<const LearnableParameterNode*>(other.get());
-            if (found == nullptr || found->Values().ToHost() != parameter->Values().ToHost())
-                return false;
-        }
-        return true;
+        const std::vector<ComputationNodePtr> nodes = built.Nodes();
+        return std::all_of(nodes.begin(), nodes.end(),
+                           [&](const ComputationNodePtr& node)
+                           {
+                               const ComputationNodePtr other = network.Find(node->Name());
+                               return !IsParameter(*node) ||
+                                      (other != nullptr && IsParameter(*other) &&
+                                       StoredValues(*other)->ToHost() == StoredValues(*node)->ToHost());
+                           });
     }
 
-    // What is wrong with the description as a whole is told with the description's place.
+    // Errors get the place of the option that names the node, else of the node, else of the description.
     TrainingNodes ChooseNodes(const ComputationNetwork& network) const
     {
         const SgdOptions& options = m_request.options;
+        const auto rethrow = [&](const Error& error, bool hasPlace)
+        {
+            for (const char* key : {"trainCriterionNodeName", "evalCriterionNodeName"})
+                if (error.Message().starts_with(key))
+                    throw error.At(m_sgd.WhereOf(key));
+            if (!hasPlace && options.trainCriterionNodeName.empty())
+                throw error.At(m_builder->Where());
+        };
         try
         {
             return SelectTrainingNodes(network, options.trainCriterionNodeName, options.evalCriterionNodeName);
         }
+        catch (const NodeError& error)
+        {
+            rethrow(error, m_command.program.ndl.FindPlace(error.Node()) != nullptr);
+            throw;
+        }
         catch (const Error& error)
         {
-            // The option that names the node, else the node, else the description.
-            for (const char* key : {"trainCriterionNodeName", "evalCriterionNodeName"})
-                if (error.Message().starts_with(key))
-                    throw error.At(m_sgd->WhereOf(key));
-            const auto* const ofNode = dynamic_cast<const NodeError*>(&error);
-            if ((ofNode && m_command.program.ndl.FindPlace(ofNode->Node())) || !options.trainCriterionNodeName.empty())
-                throw;
-            throw error.At(m_builder->Where());
+            rethrow(error, false);
+            throw;
         }
     }
 
-    CommandContext m_command;
-    int m_traceLevel;
     std::unique_ptr<NetworkBuilder> m_builder;
-    ReaderSource m_reader;
-    ReaderSource m_cvReader;
-    std::string m_original; // of trainSequence; else empty
-    const ConfigParameters* m_sgd = nullptr;
-    TrainingRequest m_request;
+};
+
+class AdaptJob final : public OneNetworkJob
+{
+public:
+    explicit AdaptJob(const CommandContext& command)
+        : OneNetworkJob(command, ReadOptions<OriginalModelOptions>(command.block).originalModelFileName),
+          m_refNodeName(ReadOptions<AdaptOptions>(command.block).refNodeName)
+    {
+        if (AdaptsByKL(m_request.options) && m_refNodeName.empty())
+            FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
+                   "': refNodeName is missing; adaptationRegType=KL needs the name of the original model's output node "
+                   "(its posteriors)");
+    }
+
+    void Run() override
+    {
+        m_request.device = DeviceOf(m_command);
+        m_request.buildNetwork = [this] { return LoadOriginal(m_request.device); };
+        m_request.referenceNode = m_refNodeName;
+        m_request.openReference = [this]
+        {
+            m_command.program.log.Print(
+                "Load reference Network From the original model file %s.\nChecking refNodeName %s.\n",
+                m_original.c_str(), m_refNodeName.c_str());
+            std::unique_ptr<ComputationNetwork> reference =
+                LoadModelOf(m_command, m_original, m_request.device, OriginalKey());
+            CheckReference(*reference);
+            return reference;
+        };
+        RunOneNetwork();
+    }
+
+    void Validate() const override
+    {
+        if (OpensData() && BeginsNew())
+            RequireModel(m_command, m_original, OriginalKey());
+    }
+
+    void Check() override
+    {
+        RequireKept(Original());
+        if (IsCheckedLater())
+            return;
+        const auto load = [this]
+        { return LoadModelToCheck(m_command, m_original, DeviceOf(m_command), OriginalKey()); };
+        const std::unique_ptr<ComputationNetwork> network = load();
+        if (network == nullptr)
+            return;
+        const SgdOptions& options = m_request.options;
+        if (AdaptsByKL(options))
+            CheckReference(*network);
+        CheckReaders(*network,
+                     SelectTrainingNodes(*network, options.trainCriterionNodeName, options.evalCriterionNodeName),
+                     [&](const MinibatchSource& source)
+                     {
+                         if (AdaptsByKL(options))
+                             LabelMixer(load(), m_refNodeName, *network, source.Streams(), options.adaptationRegWeight);
+                     });
+    }
+
+private:
+    // Fails if the node is missing. Warns about values that are no posteriors: with labels outside of [0, 1] a cross
+    // entropy falls without end.
+    void CheckReference(const ComputationNetwork& reference) const
+    {
+        const SgdOptions& options = m_request.options;
+        const ComputationNodePtr node =
+            AtPlace([&] { return RequireReferenceNode(reference, m_refNodeName); }, PlaceOf(m_command, "refNodeName"));
+        if (node->TypeName() == "Softmax" || node->TypeName() == "Exp")
+            return;
+        const TrainingNodes nodes =
+            SelectTrainingNodes(reference, options.trainCriterionNodeName, options.evalCriterionNodeName);
+        if (nodes.criterion->TypeName() == "CrossEntropyWithSoftmax")
+            m_command.program.log.Warn(
+                Concat(PlaceOf(m_command, "refNodeName").Location(), ": refNodeName '", node->Name(),
+                       "' is a node of type ", node->TypeName(),
+                       "; adaptationRegType=KL mixes the labels with posteriors, the values of a "
+                       "Softmax node"));
+    }
+
+    std::string m_refNodeName;
 };
 
 } // namespace
@@ -342,27 +428,40 @@ Action MakeTrainAction()
             "trains it.",
             "3.5.1",
             WithModelPath("the model to train; modelPath.N after epoch N; may stand in SGD, too",
-                          DescribeOptions<TrainOptions>()),
+                          DescribeOptions<TrainingJobOptions>()),
             {"SGD", "reader", "cvReader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<TrainJob>(command); }};
+            PrepareJob<TrainJob>};
 }
 
 Action MakeTrainSequenceAction()
 {
-    std::vector<OptionInfo> options = DescribeOptions<TrainSequenceOptions>();
-    for (OptionInfo& option : DescribeOptions<TrainOptions>())
-        options.push_back(std::move(option));
     return {"trainSequence",
             {"trainSequenceRNN"},
             "Trains a model further with the criterion of another network, such as one for whole sequences (CRF): the "
             "network that the builder describes has the new criterion, the parameters are those of the model.",
             "",
-            WithModelPath("the model to train; modelPath.N after epoch N; may stand in SGD, too", std::move(options)),
+            WithModelPath("the model to train; modelPath.N after epoch N; may stand in SGD, too",
+                          DescribeBoth<OriginalModelOptions, TrainingJobOptions>()),
             {"SGD", "reader", "cvReader", "SimpleNetworkBuilder", "NDLNetworkBuilder"},
-            [](const CommandContext& command) -> std::unique_ptr<Job> {
-                return std::make_unique<TrainJob>(command,
-                                                  ReadOptions<TrainSequenceOptions>(command.block).origModelFileName);
+            [](const CommandContext& command) -> std::unique_ptr<Job>
+            {
+                return std::make_unique<TrainJob>(
+                    command, ReadOptions<OriginalModelOptions>(command.block).originalModelFileName);
             }};
+}
+
+Action MakeAdaptAction()
+{
+    std::vector<OptionInfo> options = DescribeBoth<OriginalModelOptions, AdaptOptions>();
+    for (OptionInfo& option : DescribeOptions<TrainingJobOptions>())
+        options.push_back(std::move(option));
+    return {"adapt",
+            {},
+            "Trains a model further on other data.",
+            "3.5.2",
+            WithModelPath("the adapted model; modelPath.N after epoch N", std::move(options)),
+            {"SGD", "reader", "cvReader"},
+            PrepareJob<AdaptJob>};
 }
 
 } // namespace cntk

@@ -1,23 +1,17 @@
-// action=trainEncoderDecoder and trainBidirectionEncoderDecoder (book 2.7, 3.5.11): networks trained as one, each with
-// a reader of its own.
+// Actions trainEncoderDecoder and trainBidirectionEncoderDecoder (book 2.7, 3.5.11): several networks, each with its
+// own reader, trained as one.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/EncoderDecoder.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/NetworkSource.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/SourceCheck.h"
-#include "ActionsLib/Commands/TracedTraining.h"
+#include "ActionsLib/Actions/TrainingJob.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
-#include "Common/Interruption.h"
 #include "Common/Text.h"
-#include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 #include <limits>
@@ -41,31 +35,16 @@ constexpr StageNames c_stages[] = {
     {"BackwardDecoderNetworkBuilder", "backwardDecoderReader", "BackwardDecoderCVReader"},
 };
 
-struct TrainEncoderDecoderOptions
-{
-    bool makeMode = true;
-
-    static OptionTable<TrainEncoderDecoderOptions> Options()
-    {
-        using S = TrainEncoderDecoderOptions;
-        return {Opt("makeMode", &S::makeMode,
-                    "true: continue from the newest usable models, do nothing if the final ones are there; false: "
-                    "start afresh")};
-    }
-};
-
-class TrainEncoderDecoderJob final : public Job
+class TrainEncoderDecoderJob final : public TrainingJob
 {
 public:
-    TrainEncoderDecoderJob(const CommandContext& command, size_t stages)
-        : m_command(command), m_traceLevel(TraceLevelOf(command))
+    TrainEncoderDecoderJob(const CommandContext& command, size_t stages) : TrainingJob(command)
     {
-        AskForDevice(command);
         for (size_t i = 0; i < stages; i++)
         {
             Stage stage;
             stage.names = c_stages[i];
-            stage.builder = NetworkBuilder::OfBlock(command, stage.names.builder);
+            stage.builder = NetworkBuilder::FindNamed(command, stage.names.builder);
             if (!stage.builder)
                 FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name, "' has no ",
                        stage.names.builder, " block; it needs ", stage.names.builder,
@@ -83,23 +62,15 @@ public:
                        (stage.cvReader ? stage : m_stages.front()).names.cvReader, ", but no ",
                        (stage.cvReader ? m_stages.front() : stage).names.cvReader,
                        "; expected one for each network, or none");
-        const ConfigParameters& sgd = RequireSgdBlock(command);
-        m_request.options = ReadSgdOptions(command, sgd);
-        RequireNoAdaptation(m_request.options, sgd);
-        m_pairs = ReadPairOptions(sgd);
-        CheckOptions(sgd);
-        m_request.modelPath = RequireTrainedModelPath(command);
+        RequireNoAdaptation(m_request.options, m_sgd);
+        m_pairs = ReadPairOptions(m_sgd);
+        CheckOptions();
         RequireNotReadByAny();
-        m_request.makeMode = ReadOptions<TrainEncoderDecoderOptions>(command.block).makeMode;
-        m_request.dataType = command.program.dataType;
-        m_request.trainingSeed = TrainingSeedOf(command);
-        m_request.fsAdagradColumns = &command.program.fsAdagradColumns;
         m_request.readerName = m_stages.back().reader.NameWithFiles();
         m_request.cvReaderName = m_stages.back().cvReader.NameWithFiles();
     }
 
-    size_t Epochs() const override { return m_request.options.maxEpochs; }
-    std::vector<std::string> Produces() const override
+    std::vector<std::string> Outputs() const override
     {
         std::vector<std::string> files;
         for (size_t i = 0; i < m_stages.size(); i++)
@@ -110,8 +81,7 @@ public:
     void Run() override
     {
         Log& log = m_command.program.log;
-        const std::shared_ptr<Device> device = DeviceOf(m_command);
-        m_request.device = device;
+        m_request.device = DeviceOf(m_command);
         m_request.encoders.clear();
         m_before = nullptr;
         for (size_t i = 0; i + 1 < m_stages.size(); i++)
@@ -129,21 +99,9 @@ public:
             LogNetwork(log, encoder, m_traceLevel);
             return PairNetworks(encoder, network, m_pairs, log);
         };
-        m_request.networkReady = [&](const ComputationNetwork& network, bool isLoaded)
-        {
-            LogNetwork(log, network, m_traceLevel);
-            log.Print("\n%s model with %d nodes on %s.\n", isLoaded ? "Loaded" : "Created", int(network.size()),
-                      DeviceWords(*device).c_str());
-        };
-        const GracefulStop graceful;
-        m_request.stopRequested = StopRequested;
-        m_request.workers = m_command.program.workers;
-        TrainTraced(m_command, m_request);
-    }
-
-    bool MayBeOver(const FilesToCome& files) const override
-    {
-        return cntk::MayBeOver(Files(), m_request.makeMode, files);
+        m_request.networkReady = [this](const ComputationNetwork& network, bool isLoaded)
+        { LogReady(network, isLoaded); };
+        RunTraining();
     }
 
     void Check() override
@@ -178,19 +136,14 @@ public:
             {
                 std::unique_ptr<MinibatchSource> other = open(m_stages[i]);
                 Precompute(*networks[i], *other, minibatchSize, minibatchSize, log);
-                source->Accompany(std::move(other), roots[i], readerOf(m_stages[i]).NameWithFiles(),
-                                  readerOf(m_stages.back()).NameWithFiles());
+                source->AddCompanion(std::move(other), roots[i], readerOf(m_stages[i]).NameWithFiles(),
+                                     readerOf(m_stages.back()).NameWithFiles());
             }
             CheckSource(log, *networks.back(), nodes.Roots(), *source, minibatchSize, CheckFor::Training);
         }
         log.Print("Command '%s' (action trainEncoderDecoder): %s into %s.0 to %s.%d\n", m_command.name.c_str(),
                   Counted(Epochs(), "epoch").c_str(), m_request.modelPath.c_str(), m_request.modelPath.c_str(),
                   int(m_stages.size()) - 1);
-        const TrainingFiles files = Files();
-        if (m_request.makeMode && files.HasAll(files.FinalModel()))
-            return;
-        for (size_t i = 0; i < networks.size(); i++)
-            m_command.program.planned.Save(Produces()[i], *networks[i]);
     }
 
 private:
@@ -202,30 +155,30 @@ private:
         ReaderSource cvReader;
     };
 
-    TrainingFiles Files() const
+    TrainingFiles Files() const override
     {
         return TrainingFiles::OfNetworks(ResolveOutputPath(m_request.modelPath), Epochs(), m_stages.size());
     }
 
-    // Any network's model would overwrite the data or the description of any other's.
+    // Fails if the model of one network would replace the data or the description of any network.
     void RequireNotReadByAny() const
     {
-        for (const std::string& model : Produces())
+        for (const std::string& model : Outputs())
             for (const Stage& stage : m_stages)
                 for (const ConfigParameters* block :
                      {stage.reader.block, stage.cvReader.block, m_command.block.FindBlock(stage.builder->BlockName())})
                     if (block != nullptr)
-                        RequireNotRead({"modelPath", model}, FilesNamedIn(*block), PlaceOfTrainedModel(m_command));
+                        RequireNotRead({"modelPath", model}, FilesNamedIn(*block), m_modelPlace);
     }
 
-    // What would make the sequences of two readers part company.
-    void CheckOptions(const ConfigParameters& sgd) const
+    // Fails for options with which the sequences of two readers would no longer correspond.
+    void CheckOptions() const
     {
         const SgdOptions& options = m_request.options;
         const auto refuse = [&](const char* key, const char* expected)
         {
-            const auto value = sgd.Find(key);
-            FailAt(sgd.WhereOf(key), ErrorKind::Config, "several networks are trained with ", key, "=",
+            const auto value = m_sgd.Find(key);
+            FailAt(m_sgd.WhereOf(key), ErrorKind::Config, "several networks are trained with ", key, "=",
                    value ? value->Text() : "", "; expected ", expected);
         };
         if (!m_pairs.encoderNodes.empty() && m_stages.size() > 2)
@@ -238,15 +191,14 @@ private:
             refuse("maxSamplesInRAM", "none: the minibatches of several readers are not cut");
     }
 
-    // Each is built with the one before it at hand.
+    // The networks are built in order; each may take values from the network before it.
     std::unique_ptr<ComputationNetwork> Build(const Stage& stage)
     {
-        const ComputationNodePtr encoderOutput =
-            m_before == nullptr || !m_pairs.encoderNodes.empty() ? nullptr : OutputOfEncoder(*m_before);
-        const ComputationNodePtr named =
-            m_before != nullptr && !m_pairs.encoderNodes.empty() ? RequireEncoderNode(*m_before, m_pairs, 0) : nullptr;
-        std::unique_ptr<ComputationNetwork> network =
-            stage.builder->Build(DeviceOf(m_command), (named ? named : encoderOutput).get());
+        ComputationNodePtr encoderOutput;
+        if (m_before != nullptr)
+            encoderOutput =
+                m_pairs.encoderNodes.empty() ? OutputOfEncoder(*m_before) : RequireEncoderNode(*m_before, m_pairs, 0);
+        std::unique_ptr<ComputationNetwork> network = stage.builder->Build(DeviceOf(m_command), encoderOutput.get());
         m_before = network.get();
         return network;
     }
@@ -258,20 +210,14 @@ private:
         return Build(stage);
     }
 
-    CommandContext m_command;
-    int m_traceLevel;
     std::vector<Stage> m_stages;
     PairOptions m_pairs;
-    const ComputationNetwork* m_before = nullptr; // built last
-    TrainingRequest m_request;
+    const ComputationNetwork* m_before = nullptr; // the network that was built last
 };
 
-Action MakeTraining(const char* name, const char* alias, const char* doc, size_t stages,
-                    std::unique_ptr<Job> (*prepare)(const CommandContext& command))
+template <size_t stages>
+Action MakeTraining(const char* name, const char* alias, const char* doc)
 {
-    std::vector<OptionInfo> options = DescribeOptions<TrainEncoderDecoderOptions>();
-    for (OptionInfo& option : DescribeOptions<PairOptions>())
-        options.push_back(std::move(option));
     std::vector<std::string> blocks{"SGD"};
     for (size_t i = 0; i < stages; i++)
         for (const char* block : {c_stages[i].builder, c_stages[i].reader, c_stages[i].cvReader})
@@ -281,32 +227,28 @@ Action MakeTraining(const char* name, const char* alias, const char* doc, size_t
             doc,
             "3.5.11",
             WithModelPath("the models to train: modelPath.0 of the encoder, modelPath.1 of the next network, ...",
-                          std::move(options)),
+                          DescribeBoth<TrainingJobOptions, PairOptions>()),
             std::move(blocks),
-            prepare};
+            [](const CommandContext& command) -> std::unique_ptr<Job>
+            { return std::make_unique<TrainEncoderDecoderJob>(command, stages); }};
 }
 
 } // namespace
 
 Action MakeTrainEncoderDecoderAction()
 {
-    return MakeTraining(
+    return MakeTraining<2>(
         "trainEncoderDecoder", "doEncoderDecoder",
         "Trains an encoder and a decoder as one: the decoder's PairNetwork nodes take their values from "
-        "the encoder. Each has a builder and a reader of its own.",
-        2,
-        [](const CommandContext& command) -> std::unique_ptr<Job>
-        { return std::make_unique<TrainEncoderDecoderJob>(command, 2); });
+        "the encoder. Each has a builder and a reader of its own.");
 }
 
 Action MakeTrainBidirectionEncoderDecoderAction()
 {
-    return MakeTraining("trainBidirectionEncoderDecoder", "bidirectionEncoderDecoder",
-                        "The same with a third network: a chain of encoder, forward decoder and backward decoder, each "
-                        "paired with the one before it. Only the last has a criterion.",
-                        3,
-                        [](const CommandContext& command) -> std::unique_ptr<Job>
-                        { return std::make_unique<TrainEncoderDecoderJob>(command, 3); });
+    return MakeTraining<3>(
+        "trainBidirectionEncoderDecoder", "bidirectionEncoderDecoder",
+        "Trains three networks as one: an encoder, a forward decoder and a backward decoder, each paired "
+        "with the network before it. Only the last has a criterion.");
 }
 
 } // namespace cntk

@@ -48,19 +48,19 @@ struct WordClassOptions
             Opt("outputCls2Index", &S::outputCls2Index,
                 "file for the first word of each class; required if there are classes"),
             Opt("outputMappingFile", &S::outputMappingFile,
-                "file for the words alone, one a line: labelMappingFile of the LMSequenceReader"),
+                "file for the words without counts, one per line: labelMappingFile of the LMSequenceReader"),
             Opt("vocabSize", &S::vocabSize, "size of the vocabulary with unk; rarer words count as unk",
                 Range{1, double(INT32_MAX)})
                 .Required(),
             Opt("nbrClass", &S::nbrClass,
-                "number of classes; 0: none, and all words of the text in alphabetical order, whatever vocabSize, "
-                "cutoff and unk say"),
-            Opt("cutoff", &S::cutoff,
-                "the vocabulary is not larger than the number of words that occur more often than that"),
-            Opt("beginSequence", &S::beginSequence, "word put in front of lines that do not have it"),
-            Opt("endSequence", &S::endSequence, "word put behind lines that do not have it"),
-            Opt("unk", &S::unk, "the word that stands for all that are not in the vocabulary"),
-            Opt("makeMode", &S::makeMode, "do nothing if the files are there and newer than the text"),
+                "number of classes; 0: no classes, and all words of the text in alphabetical order; vocabSize, cutoff "
+                "and "
+                "unk then have no effect"),
+            Opt("cutoff", &S::cutoff, "the vocabulary has at most as many words as occur more often than cutoff"),
+            Opt("beginSequence", &S::beginSequence, "word put at the beginning of lines that lack it"),
+            Opt("endSequence", &S::endSequence, "word put at the end of lines that lack it"),
+            Opt("unk", &S::unk, "the word for all words outside of the vocabulary"),
+            Opt("makeMode", &S::makeMode, "true: do nothing if the files exist and are newer than the text"),
         };
     }
 };
@@ -71,7 +71,7 @@ struct WordCount
     double count = 0;
 };
 
-// By falling count; words of the same count by their text, so that the order does not depend on a hash table.
+// Sorts by falling count, words of the same count by their text, so that the order does not depend on a hash table.
 void SortByCount(std::vector<WordCount>& words)
 {
     std::sort(words.begin(), words.end(),
@@ -123,14 +123,9 @@ public:
                    "': beginSequence and endSequence must be words, such as </s>");
     }
 
-    std::vector<std::string> Produces() const override { return m_files; }
+    std::vector<std::string> Outputs() const override { return m_files; }
 
-    void Check() override
-    {
-        RequireInput();
-        for (const std::string& file : m_files)
-            m_command.program.planned.SaveUnknown(file);
-    }
+    void Check() override { RequireInput(); }
 
     void Run() override
     {
@@ -140,7 +135,7 @@ public:
         {
             log.Print("All output files up to date.\n");
             if (const std::string sign = SignOfOtherParameters(); !sign.empty())
-                log.Warn(sign + ": it was made with other parameters; makeMode=false makes it anew");
+                log.Warn(sign + ": it was written with other parameters; makeMode=false writes it again");
             return;
         }
         for (const std::string& file : m_files)
@@ -212,7 +207,7 @@ private:
                            });
     }
 
-    // What shows that the vocabulary is not that of these parameters, as far as it alone can show it.
+    // Describes how the existing vocabulary contradicts the parameters; empty if it does not.
     std::string SignOfOtherParameters() const
     {
         size_t words = 0;
@@ -234,7 +229,7 @@ private:
         return "";
     }
 
-    // With the markers of the sentences; one that both begins and ends them counts once a line.
+    // Includes the sentence markers; a marker that begins and ends sentences counts once a line.
     std::vector<WordCount> CountWords() const
     {
         std::unordered_map<std::string, double> counts;
@@ -244,7 +239,7 @@ private:
         size_t lineNumber = 0;
         for (std::string line; std::getline(input, line);)
         {
-            if (++lineNumber == 1 && line.starts_with("\xEF\xBB\xBF")) // no part of the first word
+            if (++lineNumber == 1 && line.starts_with("\xEF\xBB\xBF")) // byte order mark
                 line.erase(0, 3);
             if (line.find('\0') != std::string::npos)
                 Fail(ErrorKind::Data, m_options.inputFile, ":", lineNumber,
@@ -282,7 +277,7 @@ private:
         return words;
     }
 
-    // The most frequent words; all others and unk itself are unk.
+    // Keeps the most frequent words; the counts of other words and of unk itself go to unk.
     void Truncate(std::vector<WordCount>& words) const
     {
         const auto isFrequent = [&](const WordCount& entry) { return entry.count > double(m_options.cutoff); };
@@ -313,7 +308,7 @@ private:
         words = std::move(kept);
     }
 
-    // Classes of about the same sum of square roots of frequencies.
+    // Assigns classes with about equal sums of the square roots of frequencies.
     std::vector<size_t> AssignClasses(const std::vector<WordCount>& words) const
     {
         std::vector<size_t> classes(words.size(), 0);
@@ -336,7 +331,7 @@ private:
         }
         if (classes.front() > 0)
             m_command.program.log.Warn(Concat("writeWordAndClass: '", words.front().word,
-                                              "', the most frequent word, is more than the share of "
+                                              "', the most frequent word, is larger than the share of "
                                               "one of ",
                                               m_options.nbrClass,
                                               " classes: class 0 has no word, and the class-to-index map begins "
@@ -391,8 +386,7 @@ Action MakeWordClassAction()
             "3.5.9",
             DescribeOptions<WordClassOptions>(),
             {},
-            [](const CommandContext& command) -> std::unique_ptr<Job>
-            { return std::make_unique<WordClassJob>(command); }};
+            PrepareJob<WordClassJob>};
 }
 
 } // namespace cntk

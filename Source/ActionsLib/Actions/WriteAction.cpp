@@ -1,22 +1,16 @@
-// action=write (book 3.5.5): values of nodes over a data set, as text or through a writer library.
+// action=write (book 3.5.5): writes values of nodes over a data set, as text or through a writer library.
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/Actions/TextOutput.h"
-#include "ActionsLib/Commands/CommandDevice.h"
-#include "ActionsLib/Commands/CommandKeys.h"
-#include "ActionsLib/Commands/CommandModels.h"
-#include "ActionsLib/Commands/LookAhead.h"
-#include "ActionsLib/Commands/NetworkLog.h"
-#include "ActionsLib/Commands/NetworkSource.h"
-#include "ActionsLib/Commands/ReaderSource.h"
-#include "ActionsLib/Commands/ScriptFiles.h"
-#include "ActionsLib/Commands/SourceCheck.h"
+#include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
+#include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/FileClashes.h"
 #include "Common/PluginLoader.h"
 #include "Common/ReaderInterface.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
@@ -45,7 +39,7 @@ struct WriteOptions : NodesToTrace
             Opt("epochSize", &S::epochSize, "samples to write; 0: all data"),
             Opt("outputNodeNames", &S::outputNodeNames, "nodes to write; empty: the model's output nodes"),
             Opt("outputPath", &S::outputPath,
-                "text files <outputPath>.<node name>, all of them new or, after an error, all as before; - is standard "
+                "text files <outputPath>.<node name>; after an error all files are as before; - is standard "
                 "output"),
             Opt("nodeUnitTest", &S::nodeUnitTest,
                 "gradients of the inputs are not written (gradientcheck of SGD checks them)")
@@ -54,8 +48,8 @@ struct WriteOptions : NodesToTrace
     }
 };
 
-// Files and writers take dense values. Only inputs can be sparse, and a dense one has no dense value where its data
-// come so and nothing that is computed reads another form.
+// Text files and writers take dense values. Only inputs can be sparse; an input may also have just the sparse form in
+// which its data were read.
 void CopyDenseValue(const ComputationNode& node, Matrix& target)
 {
     if (!node.HasSparseForm())
@@ -68,16 +62,16 @@ void CopyDenseValue(const ComputationNode& node, Matrix& target)
     Ops::ToDense(values, target.View());
 }
 
-// A place that the values of the nodes go to, minibatch after minibatch.
+// A destination of the nodes' values, minibatch after minibatch.
 class Output
 {
 public:
     virtual ~Output() = default;
     virtual void Write(const std::vector<ComputationNodePtr>& nodes, const std::vector<std::string>& keys) = 0;
     virtual void Finish() = 0;
-    // The nodes that must be among those written.
+    // Nodes that must be among the written nodes.
     virtual std::vector<std::string> Wanted() const { return {}; }
-    // IDataWriter's, of these nodes.
+    // See IDataWriter.
     virtual void RequireFit(const std::vector<ComputationNodePtr>& /*nodes*/, size_t /*sequences*/) const {}
 };
 
@@ -99,7 +93,7 @@ public:
         {
             CopyDenseValue(*nodes[i], m_staging);
             m_files[i]->Write(m_staging.ToHost(), nodes[i]->SampleLayout(), nodes[i]->GetMBLayout().get());
-            if (m_isConsole) // node by node, an empty line behind each minibatch
+            if (m_isConsole) // node by node, with an empty line after each minibatch
                 m_files[i]->PutThrough(i + 1 == nodes.size() ? "\n" : "");
         }
     }
@@ -169,8 +163,7 @@ public:
           m_options(ReadOptions<WriteOptions>(command.block)), m_writer(command.block.FindBlock("writer"))
     {
         m_reader.forWriting = true;
-        AskForDevice(command);
-        // A model file, or a network built on the spot.
+        RegisterDevice(command);
         if (command.block.Find("modelPath"))
             m_modelPath = RequireModelPath(command);
         else
@@ -180,18 +173,16 @@ public:
         if (const ConfigParameters* format = command.block.FindBlock("format"))
             m_format = ReadOutputFormat(*format);
         else if (command.block.FindHere("format"))
-            command.block.RequireBlock("format"); // says what stands there instead of a block
+            command.block.RequireBlock("format"); // fails: the value is no block
         if (m_writer == nullptr && m_options.outputPath.empty())
             FailAt(command.block.Where(), ErrorKind::Config, "command '", command.name,
                    "' has nowhere to write: give outputPath=<path> for text, or a block writer=[writerType=...]");
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
         if (m_writer == nullptr)
             return;
-        if (const std::optional<ConfigValue> type = m_writer->Find("writerType"))
-            m_writerType = type->Text();
         if (const std::optional<ConfigValue> test = m_writer->FindHere("unittest"))
             m_writesInputs = test->AsBool();
-        RequireWriterPlugin(*m_writer, m_writerType, m_command.program.dataType);
+        RequireWriterPlugin(command, *m_writer);
     }
 
     void Run() override
@@ -239,12 +230,24 @@ public:
         log.Print("Total Samples Evaluated = %lu\n", static_cast<unsigned long>(samples));
     }
 
-    void LookAhead(const FilesToCome& files) const override
+    void Validate() const override
     {
         if (m_builder == nullptr)
-            RequireModelToCome(m_command, m_modelPath, files);
+            RequireModel(m_command, m_modelPath);
+        else
+            m_builder->Validate(m_command.program);
         if (m_writer != nullptr)
-            RequireWriterToCome(m_command, *m_writer, m_writerType, files);
+            RequireWriter(m_command, *m_writer);
+    }
+
+    std::vector<std::string> Outputs() const override
+    {
+        if (m_writer != nullptr)
+            return FilesOfWriter(*m_writer);
+        std::vector<std::string> files;
+        for (const std::string& name : m_options.outputNodeNames)
+            files.push_back(m_options.outputPath + "." + name);
+        return files.empty() ? std::vector<std::string>{m_options.outputPath} : files; // of nodes that the model names
     }
 
     void Check() override
@@ -259,7 +262,6 @@ public:
         const std::unique_ptr<Output> writer = canOpen ? OpenWriter(*DeviceOf(m_command), listed) : nullptr;
         const std::unique_ptr<ComputationNetwork> network =
             m_builder != nullptr ? MakeNetwork() : LoadModelToCheck(m_command, m_modelPath, DeviceOf(m_command));
-        PlanListedOutputs();
         if (network == nullptr)
             return;
         LogNetwork(log, *network, 1);
@@ -276,45 +278,18 @@ public:
         const std::vector<ComputationNodePtr> traced = tracer.AddTo(nodes);
         if (source != nullptr)
             CheckSource(log, *network, traced, *source, m_options.minibatchSize[0], CheckFor::Evaluation);
-        for (const std::string& file : FilesOf(nodes))
-            m_command.program.planned.SaveUnknown(file);
     }
 
 private:
     std::unique_ptr<ComputationNetwork> MakeNetwork()
     {
-        return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command)) : LoadModelOf(m_command, m_modelPath);
-    }
-
-    // For the checks of later commands.
-    void PlanListedOutputs() const
-    {
-        if (m_writer != nullptr)
-            VisitScripts(*m_writer, ScriptsOf::Writer,
-                         [&](const std::string& path, const std::string&)
-                         {
-                             m_command.program.planned.SaveListed(path);
-                             return false;
-                         });
+        return m_builder != nullptr ? m_builder->Build(DeviceOf(m_command))
+                                    : LoadModelOf(m_command, m_modelPath, DeviceOf(m_command));
     }
 
     size_t SequencesToWrite(const MinibatchSource& source) const
     {
         return m_options.epochSize > 0 ? 0 : source.SequencesToWrite();
-    }
-
-    // What is written, as far as the config names it.
-    std::vector<std::string> FilesOf(const std::vector<ComputationNodePtr>& nodes) const
-    {
-        std::vector<std::string> files;
-        if (m_writer == nullptr)
-            for (const ComputationNodePtr& node : nodes)
-                files.push_back(m_options.outputPath + "." + node->Name());
-        else
-            for (const ConfigValue& value : m_writer->Values())
-                if (const std::string key = ToLower(value.KeyPath()); key.ends_with(":wfile") || key.ends_with(":file"))
-                    files.push_back(value.Text());
-        return files;
     }
 
     std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
@@ -343,24 +318,24 @@ private:
                        "outputNodeNames: the model has no node '", name,
                        "'; candidates: ", Join(Candidates(network), ", "), DidYouMean(name, names));
             }
-            // A name given twice is written once: both would be one file.
+            // A repeated name is written once.
             if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
                 nodes.push_back(node);
         }
         return nodes;
     }
 
-    // writer=[unittest=true]: what was read, which shows whether a reader and a writer agree.
+    // writer=[unittest=true] writes the inputs, which shows whether a reader and a writer agree.
     static std::vector<ComputationNodePtr> InputsBelow(const std::vector<ComputationNodePtr>& nodes)
     {
         std::vector<ComputationNodePtr> inputs;
         for (const ComputationNodePtr& node : ComputationNetwork::Below(nodes))
-            if (dynamic_cast<const InputValueNode*>(node.get()) != nullptr)
+            if (node->Type().traits.isLeaf && StoredValues(*node) == nullptr)
                 inputs.push_back(node);
         return inputs;
     }
 
-    // What somebody may want to write: everything that is computed.
+    // Names of all computed nodes except criteria.
     static std::vector<std::string> Candidates(const ComputationNetwork& network)
     {
         std::vector<std::string> names;
@@ -399,7 +374,8 @@ private:
         return OpenWriter(device, listed);
     }
 
-    // The nodes that a writer wants are written, and a listed node that no writer wants is told of.
+    // Fails if the command does not write a node that the writer requires; warns about listed nodes that it does not
+    // take.
     void RequireWanted(const Output& output, const std::vector<ComputationNodePtr>& nodes) const
     {
         const std::vector<std::string> allWanted = output.Wanted();
@@ -409,7 +385,7 @@ private:
         for (const std::string& wanted : allWanted)
             if (std::none_of(names.begin(), names.end(),
                              [&](const std::string& name) { return EqualsIgnoreCase(name, wanted); }))
-                FailAt(m_writer->Where(), ErrorKind::Config, "the ", m_writerType, " wants node '", wanted,
+                FailAt(m_writer->Where(), ErrorKind::Config, "the ", WriterTypeOf(*m_writer), " needs node '", wanted,
                        "', which the command does not write; it writes ", Join(names, ", "),
                        "; list it in the outputNodeNames of the command", DidYouMean(wanted, names));
         if (allWanted.empty() || m_options.outputNodeNames.empty() || m_writesInputs)
@@ -418,17 +394,17 @@ private:
             if (std::none_of(allWanted.begin(), allWanted.end(),
                              [&](const std::string& wanted) { return EqualsIgnoreCase(name, wanted); }))
                 m_command.program.log.Warn(Concat(m_command.block.WhereOf("outputNodeNames").Location(),
-                                                  ": outputNodeNames lists '", name, "', but the ", m_writerType,
-                                                  " writes only ", Join(allWanted, ", "), "; expected a block ", name,
-                                                  "=[...] in the writer, too"));
+                                                  ": outputNodeNames lists '", name, "', but the ",
+                                                  WriterTypeOf(*m_writer), " writes only ", Join(allWanted, ", "),
+                                                  "; expected a block ", name, "=[...] in the writer, too"));
     }
 
     std::unique_ptr<Output> OpenWriter(Device& device, const ListedFiles& listed) const
     {
         const ReaderContext context = WriterContextOf(m_command, *m_writer, listed);
         if (m_command.program.dataType == DataType::Float32)
-            return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(m_writerType, context), device);
-        return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(m_writerType, context), device);
+            return std::make_unique<LibraryWriter<float>>(LoadWriter<float>(WriterTypeOf(*m_writer), context), device);
+        return std::make_unique<LibraryWriter<double>>(LoadWriter<double>(WriterTypeOf(*m_writer), context), device);
     }
 
     CommandContext m_command;
@@ -436,7 +412,6 @@ private:
     WriteOptions m_options;
     OutputFormat m_format;
     const ConfigParameters* m_writer;
-    std::string m_writerType = "BinaryWriter";
     bool m_writesInputs = false; // to the writer, instead of the nodes
     std::string m_modelPath;
     std::unique_ptr<NetworkBuilder> m_builder;
@@ -454,7 +429,7 @@ Action MakeWriteAction()
             WithModelPath("the model; without one, a network is built by SimpleNetworkBuilder or NDLNetworkBuilder",
                           DescribeOptions<WriteOptions>(), false),
             {"reader", "writer", "format"},
-            [](const CommandContext& command) -> std::unique_ptr<Job> { return std::make_unique<WriteJob>(command); }};
+            PrepareJob<WriteJob>};
 }
 
 } // namespace cntk

@@ -1,7 +1,5 @@
-// The records of node types and functions as help.
-#include "ActionsLib/Help/FunctionHelp.h"
-
-#include "ActionsLib/Help/HelpLayout.h"
+// Help on functions of network descriptions and on node types.
+#include "ActionsLib/Help/HelpEntry.h"
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
@@ -18,15 +16,16 @@ namespace cntk
 namespace
 {
 
+using Kind = HelpFact::Kind;
 constexpr size_t c_shapesInHelp = 4;
 
-// Its name is a function that makes nodes of another type.
+// True if the function with the name of the type makes nodes of another type.
 bool IsNotCallable(const NodeType& type)
 {
     return FindNdlFunction(NodeRegistry::Standard(), type.name).type != &type;
 }
 
-// As errors of network descriptions show them. An alias may take its arguments in another order (RowSlice, Slice).
+// Returns the signatures that error messages show. An alias may take its arguments in another order (RowSlice, Slice).
 std::vector<std::string> Signatures(const NodeType& type)
 {
     const NodeRegistry& registry = NodeRegistry::Standard();
@@ -61,8 +60,8 @@ std::string WhyNotCallable(const NodeType& type)
                   "(...) in a network makes a node of type ", function.type->name, ".");
 }
 
-// What a case of the generic tests says about shapes: "A [2 x 3], B [3 x *] sparse -> [2 x *]". Empty where the node
-// needs more than its shapes (a file, a loop).
+// Builds the node of a gradient test and returns its shapes: "A [2 x 3], B [3 x *] sparse -> [2 x *]". Empty if the
+// node needs a file or a loop.
 std::string ShapesOf(const NodeType& type, const GradientSample& sample, const std::shared_ptr<Device>& device)
 {
     try
@@ -78,10 +77,10 @@ std::string ShapesOf(const NodeType& type, const GradientSample& sample, const s
                                             : network.AddParameter(name, input.shape));
             if (input.inLayout)
                 continue;
-            auto& parameter = dynamic_cast<LearnableParameterNode&>(*inputs.back());
+            auto& parameter = static_cast<LearnableParameterNode&>(*inputs.back());
             if (!input.checkGradient)
                 parameter.SetLearningRateMultiplier(0);
-            if (!input.values.empty()) // that the node may look at
+            if (!input.values.empty())
                 parameter.Values().FromHost(input.values);
         }
         NodeParameters parameters;
@@ -117,19 +116,7 @@ std::vector<std::string> ShapesOf(const NodeType& type, bool sparseOnly, size_t 
     return shapes;
 }
 
-std::string ParameterDoc(const NodeParameterInfo& parameter)
-{
-    std::string doc = parameter.doc;
-    if (!parameter.defaultText.empty())
-        doc += " (default " + parameter.defaultText + ")";
-    else if (parameter.required)
-        doc += " (must be given)";
-    if (!parameter.aliases.empty())
-        doc += "; also " + Join(parameter.aliases, ", ");
-    return doc;
-}
-
-// The inputs whose gradients cases of the tests ask for.
+// Names the inputs whose gradients the tests check.
 std::string GradientInputs(const NodeType& type)
 {
     if (type.traits.isLeaf)
@@ -154,78 +141,88 @@ std::vector<const NodeType*> SortedTypes()
     return types;
 }
 
-constexpr const char* c_aboutTags = "With tag=feature, label, criterion, eval or output the node joins a group.\n";
-
-std::string TerminalArguments(const std::vector<NodeParameterInfo>& parameters)
+std::vector<HelpRow> RowsOf(const std::vector<NodeParameterInfo>& parameters)
 {
-    std::string text;
+    std::vector<HelpRow> rows;
     for (const NodeParameterInfo& parameter : parameters)
-        text += TerminalRow(parameter.name, ParameterDoc(parameter));
-    return text.empty() ? "" : "\nArguments:\n" + text;
+        rows.push_back({.name = parameter.name,
+                        .doc = parameter.doc,
+                        .aliases = parameter.aliases,
+                        .defaultText = parameter.defaultText,
+                        .isRequired = parameter.required && parameter.defaultText.empty()});
+    return rows;
 }
 
-std::string TerminalShapes(const NodeType& type)
+void AddFact(HelpEntry& entry, std::string label, std::vector<std::string> values, Kind kind = Kind::Text)
 {
-    std::string text;
+    if (!values.empty())
+        entry.facts.push_back({std::move(label), std::move(values), kind});
+}
+
+std::vector<std::string> SectionOf(const std::string& bookSection)
+{
+    return bookSection.empty() ? std::vector<std::string>{} : std::vector<std::string>{"section " + bookSection};
+}
+
+void AddShapes(HelpEntry& entry, const NodeType& type)
+{
     const std::vector<std::string> shapes = ShapesOf(type, false, c_shapesInHelp);
-    for (size_t i = 0; i < shapes.size(); i++)
-        text += (i == 0 ? "Shapes, * for the minibatch: " : std::string(29, ' ')) + shapes[i] + "\n";
     const std::string sparse = SparseInputNames(type);
+    AddFact(entry, "Shapes, * for the minibatch", shapes, Kind::Example);
     if (!shapes.empty())
-        text += "May be sparse: " + (sparse.empty() ? "no input" : sparse) + "\n";
+        AddFact(entry, "May be sparse", {sparse.empty() ? "no input" : sparse}, Kind::Terminal);
     if (!type.traits.isLeaf)
-        text += "Get a gradient: " + GradientInputs(type) + "\n";
-    return text;
+        AddFact(entry, "Get a gradient", {GradientInputs(type)}, Kind::Terminal);
 }
 
-std::string TerminalSignatures(const std::vector<std::string>& signatures)
+void AddTags(HelpEntry& entry)
 {
-    std::string text;
-    for (const std::string& signature : signatures)
-        text += Wrapped(signature, 4, 0) + "\n";
-    return text;
+    AddFact(entry, "To join a group", {"tag=feature", "label", "criterion", "eval or output"}, Kind::Terminal);
 }
 
-// What its type computes, and in what the function differs.
-std::string DocOf(const NdlFormRecord& form)
+// A function may have the name of a type that it does not make.
+std::string HeadingOf(const NodeType& type)
 {
-    const NodeType& type = *NodeRegistry::Standard().Find(form.type);
-    return form.takesTypesArguments ? type.doc + " " + form.doc : form.doc;
+    return IsNotCallable(type) ? type.name + " in models" : type.name;
 }
 
-std::string NodeHelp(const NodeType& type)
+HelpEntry EntryOf(const NodeType& type)
 {
-    std::string text;
+    HelpEntry entry{.heading = HeadingOf(type),
+                    .calls = Signatures(type),
+                    .doc = type.doc,
+                    .facts = {},
+                    .rows = RowsOf(type.parameters),
+                    .rowsTitle = "Arguments"};
     if (IsNotCallable(type))
-        text = type.name + ", a node type\n\n" + Wrapped(type.doc + " " + WhyNotCallable(type), 0, 0) + "\n";
-    else
-        text = TerminalSignatures(Signatures(type)) + "\n" + Wrapped(type.doc, 0, 0) + "\n";
-    if (!type.aliases.empty())
-        text += "Other names: " + Join(type.aliases, ", ") + "\n";
-    if (const std::vector<std::string> makers = OtherMakers(type); !makers.empty())
-        text += "Functions that make it, too: " + Join(makers, ", ") + "\n";
-    if (!type.bookSection.empty())
-        text += "Book: section " + type.bookSection + "\n";
-    text += TerminalShapes(type);
+        entry.doc += " " + WhyNotCallable(type);
+    AddFact(entry, "Other names", type.aliases);
+    AddFact(entry, "Functions that make it, too", OtherMakers(type), Kind::Link);
+    AddFact(entry, "Book", SectionOf(type.bookSection));
+    AddShapes(entry, type);
     if (!IsNotCallable(type))
-        text += c_aboutTags;
-    return text + TerminalArguments(type.parameters);
+        AddTags(entry);
+    return entry;
 }
 
-// A function of the language that is more than another name of a node type.
-std::string FormHelp(const NdlFormRecord& form)
+// A function that is more than another name of a node type.
+HelpEntry EntryOf(const NdlFormRecord& form)
 {
     const NodeRegistry& registry = NodeRegistry::Standard();
-    std::string text = TerminalSignatures({NdlSignature(registry, form.name, NamedParameters::Shown)}) + "\n" +
-                       Wrapped(DocOf(form), 0, 0) + "\n";
-    if (!form.aliases.empty())
-        text += "Other names: " + Join(form.aliases, ", ") + "\n";
-    if (!form.bookSection.empty())
-        text += "Book: section " + form.bookSection + "\n";
-    text += "Makes a node of type " + form.type + " (cntk --help " + form.type + ").\n";
+    const NodeType& type = *registry.Find(form.type);
+    HelpEntry entry{.heading = form.name,
+                    .calls = {NdlSignature(registry, form.name, NamedParameters::Shown)},
+                    .doc = form.takesTypesArguments ? type.doc + " " + form.doc : form.doc,
+                    .facts = {},
+                    .rows = RowsOf(NdlNamedParameters(FindNdlFunction(registry, form.name))),
+                    .rowsTitle = "Arguments"};
+    AddFact(entry, "Other names", form.aliases);
+    AddFact(entry, "Makes a node of type", {form.type}, Kind::Link);
+    AddFact(entry, "Book", SectionOf(form.bookSection));
     if (form.takesTypesArguments)
-        text += TerminalShapes(*registry.Find(form.type));
-    return text + c_aboutTags + TerminalArguments(NdlNamedParameters(FindNdlFunction(registry, form.name)));
+        AddShapes(entry, type);
+    AddTags(entry);
+    return entry;
 }
 
 bool IsNameOf(const NdlFormRecord& form, std::string_view topic)
@@ -237,94 +234,27 @@ bool IsNameOf(const NdlFormRecord& form, std::string_view topic)
 
 std::string SparseSupportTable()
 {
-    std::string text =
-        "## Sparse operands\n\n"
-        "What may be a SparseInput, with examples of shapes (`*` is the minibatch). Each row is a case of "
-        "the tests. Every other\ncombination is refused when the network is validated; the message "
-        "names the node, the input and what can be done.\n\n"
-        "| node | sparse | shapes |\n|---|---|---|\n";
+    std::vector<std::vector<std::string>> rows;
     for (const NodeType* type : SortedTypes())
         if (const std::string inputs = SparseInputNames(*type, ", "); !inputs.empty())
         {
-            std::string shapes;
+            std::vector<std::string> shapes;
             for (const std::string& each : ShapesOf(*type, true, c_shapesInHelp))
-                shapes += (shapes.empty() ? "" : "<br>") + Code(each);
-            text += "| " + type->name + " | " + Cell(inputs) + " | " + shapes + " |\n";
+                shapes.push_back(Code(each));
+            rows.push_back({type->name, Cell(inputs), Join(shapes, "<br>")});
         }
-    return text + "\n";
-}
-
-// A function may have the name of a type that it does not make.
-std::string Heading(const NodeType& type)
-{
-    return IsNotCallable(type) ? type.name + " in models" : type.name;
-}
-
-// Of a heading on the same page.
-std::string Anchor(std::string heading)
-{
-    std::replace(heading.begin(), heading.end(), ' ', '-');
-    return ToLower(heading);
-}
-
-std::string MarkdownShapes(const NodeType& type)
-{
-    std::vector<std::string> shapes = ShapesOf(type, false, c_shapesInHelp);
-    for (std::string& shape : shapes)
-        shape = Code(shape);
-    return shapes.empty() ? "" : "Shapes: " + Join(shapes, ", ") + "\n\n";
-}
-
-std::string MarkdownArguments(const std::vector<NodeParameterInfo>& parameters)
-{
-    if (parameters.empty())
-        return "";
-    std::string text = "| argument | meaning |\n|---|---|\n";
-    for (const NodeParameterInfo& parameter : parameters)
-        text += "| " + Code(parameter.name) + " | " + Cell(ParameterDoc(parameter)) + " |\n";
-    return text + "\n";
-}
-
-std::string FormSection(const NdlFormRecord& form)
-{
-    const NodeRegistry& registry = NodeRegistry::Standard();
-    const NodeType& type = *registry.Find(form.type);
-    return "## " + form.name + "\n\n`" + NdlSignature(registry, form.name, NamedParameters::Shown) + "`\n\n" +
-           DocOf(form) + (form.aliases.empty() ? "" : " Other names: " + Join(form.aliases, ", ") + ".") +
-           " Makes a node of type [" + form.type + "](#" + Anchor(Heading(type)) + ")." +
-           (form.bookSection.empty() ? "" : " Book: section " + form.bookSection + ".") + "\n\n" +
-           (form.takesTypesArguments ? MarkdownShapes(type) : "") +
-           MarkdownArguments(NdlNamedParameters(FindNdlFunction(registry, form.name)));
-}
-
-std::string NodeSection(const NodeType& type)
-{
-    std::string text = "## " + Heading(type) + "\n\n";
-    if (!IsNotCallable(type))
-        text += "`" + Join(Signatures(type), "`, `") + "`\n\n";
-    text += type.doc;
-    if (IsNotCallable(type))
-        text += " " + WhyNotCallable(type);
-    std::vector<std::string> makers;
-    for (const std::string& maker : OtherMakers(type))
-        makers.push_back("[" + maker + "](#" + Anchor(maker) + ")");
-    if (!makers.empty())
-        text += " Functions that make it, too: " + Join(makers, ", ") + ".";
-    if (!type.bookSection.empty())
-        text += " Book: section " + type.bookSection + ".";
-    return text + "\n\n" + MarkdownShapes(type) + MarkdownArguments(type.parameters);
+    return "## Sparse operands\n\n"
+           "These inputs may be a SparseInput. The shapes are examples (`*` is the minibatch), each from a case of the "
+           "tests. Every\nother combination is refused when the network is validated; the message names the node, the "
+           "input and what to do.\n\n" +
+           PageTable({"node", "sparse", "shapes"}, rows);
 }
 
 } // namespace
 
 std::string NodesPage()
 {
-    std::string text =
-        "# Node types\n\n" + std::string(c_generatedNote) +
-        "What networks are made of, as functions of the network description language: `[...]` may be left "
-        "out, what stands in\n`{...}` is given by name. Every function also takes `tag=feature`, `label`, `criterion`, "
-        "`eval` or `output`.\n`cntk --help Times` prints the same on the terminal.\n\n"
-        "| type | other names | inputs | may be sparse | get a gradient |\n|---|---|---|---|---|\n";
+    std::vector<std::vector<std::string>> table;
     for (const NodeType* type : SortedTypes())
     {
         std::vector<std::string> inputs;
@@ -332,20 +262,25 @@ std::string NodesPage()
             inputs.push_back(i < type->inputs.min ? InputName(*type, i) : "[" + InputName(*type, i) + "]");
         if (type->inputs.max == Arity::c_any)
             inputs.push_back("...");
-        text += "| [" + type->name + "](#" + Anchor(Heading(*type)) + ") | " + Join(type->aliases, ", ") + " | " +
-                Cell(Join(inputs, ", ")) + " | " + SparseInputNames(*type, ", ") + " | " + GradientInputs(*type) +
-                " |\n";
+        table.push_back({LinkTo(type->name, HeadingOf(*type)), Join(type->aliases, ", "), Cell(Join(inputs, ", ")),
+                         SparseInputNames(*type, ", "), GradientInputs(*type)});
     }
-    text += "\nMore functions, which make nodes of these types: ";
     const std::vector<NdlFormRecord> forms = NdlForms(NodeRegistry::Standard());
     std::vector<std::string> names;
     for (const NdlFormRecord& form : forms)
-        names.push_back("[" + form.name + "](#" + Anchor(form.name) + ")");
-    text += Join(names, ", ") + ".\n\n" + SparseSupportTable();
+        names.push_back(LinkTo(form.name, form.name));
+    std::string text =
+        BeginPage("Node types") +
+        "This page lists the functions of the network description language. Arguments in `[...]` may be left out, "
+        "arguments in\n`{...}` are given by name. Every function also takes `tag=feature`, `label`, `criterion`, "
+        "`eval` or "
+        "`output`.\n`cntk --help Times` prints the same on the terminal.\n\n" +
+        PageTable({"type", "other names", "inputs", "may be sparse", "get a gradient"}, table) +
+        "More functions, which make nodes of these types: " + Join(names, ", ") + ".\n\n" + SparseSupportTable();
     for (const NdlFormRecord& form : forms)
-        text += FormSection(form);
+        text += ForPage(EntryOf(form));
     for (const NodeType* type : SortedTypes())
-        text += NodeSection(*type);
+        text += ForPage(EntryOf(*type));
     return text;
 }
 
@@ -354,9 +289,15 @@ std::string FunctionHelp(std::string_view name)
     std::string text;
     for (const NdlFormRecord& form : NdlForms(NodeRegistry::Standard()))
         if (IsNameOf(form, name))
-            text += FormHelp(form);
-    if (const NodeType* type = NodeRegistry::Standard().Find(name); type && (text.empty() || IsNotCallable(*type)))
-        text += (text.empty() ? "" : "\n") + NodeHelp(*type);
+            text += ForTerminal(EntryOf(form));
+    const NodeType* const type = NodeRegistry::Standard().Find(name);
+    if (type != nullptr && (text.empty() || IsNotCallable(*type)))
+    {
+        HelpEntry entry = EntryOf(*type);
+        if (entry.calls.empty())
+            entry.calls = {type->name + ", a node type"};
+        text += (text.empty() ? "" : "\n") + ForTerminal(entry);
+    }
     return text;
 }
 
@@ -381,7 +322,7 @@ std::string ParameterHelp(std::string_view name)
             if (EqualsIgnoreCase(parameter.name, name) ||
                 std::any_of(parameter.aliases.begin(), parameter.aliases.end(),
                             [&](const std::string& alias) { return EqualsIgnoreCase(alias, name); }))
-                text += TerminalRow("function " + function, ParameterDoc(parameter));
+                text += TerminalRow("function " + function, DocOf(RowsOf({parameter}).front()));
     return text;
 }
 

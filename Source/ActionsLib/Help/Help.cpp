@@ -1,9 +1,8 @@
-// Help on the terminal and the reference pages in Markdown are two renderings of the same records.
+// The topics of the help on actions, blocks, readers and commands of the edit action; the reference pages.
 #include "ActionsLib/Help/Help.h"
 
 #include "ActionsLib/Action.h"
-#include "ActionsLib/Help/FunctionHelp.h"
-#include "ActionsLib/Help/HelpLayout.h"
+#include "ActionsLib/Help/HelpEntry.h"
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
@@ -20,45 +19,56 @@ namespace cntk
 namespace
 {
 
-std::string OptionDoc(const OptionInfo& option)
+bool HasName(const std::string& name, const std::vector<std::string>& aliases, std::string_view topic)
 {
-    std::string doc = option.doc + " (" + option.type;
-    if (!option.range.empty())
-        doc += ", " + option.range;
-    if (option.isRequired)
-        doc += "; must be given";
-    else if (!option.defaultText.empty())
-        doc += "; default " + (Trim(option.defaultText).empty() ? "'" + option.defaultText + "'" : option.defaultText);
-    if (!option.aliases.empty())
-        doc += "; also " + Join(option.aliases, ", ");
-    return doc + ")";
+    return EqualsIgnoreCase(name, topic) ||
+           std::any_of(aliases.begin(), aliases.end(),
+                       [&](const std::string& alias) { return EqualsIgnoreCase(alias, topic); });
 }
 
-std::string TerminalOptions(const std::vector<OptionInfo>& options)
+HelpRow RowOf(const OptionInfo& option)
 {
-    std::string text;
-    for (const OptionInfo& option : options)
-        text += TerminalRow(option.name, OptionDoc(option));
-    return text;
+    return {.name = option.name,
+            .doc = option.doc,
+            .aliases = option.aliases,
+            .type = option.type,
+            .range = option.range,
+            .defaultText = option.defaultText,
+            .isRequired = option.isRequired};
 }
 
-// ---- actions, blocks, plugins ---------------------------------------------------------------------------------------
-
-std::string ActionHelp(const Action& action)
+HelpRow RowOf(const PluginOption& option)
 {
-    std::string text = "action=" + action.name + "\n\n" + Wrapped(action.doc, 0, 0) + "\n";
+    return {.name = option.name, .doc = option.doc, .aliases = option.aliases, .defaultText = option.defaultText};
+}
+
+template <class Option>
+std::vector<HelpRow> RowsOf(const std::vector<Option>& options)
+{
+    std::vector<HelpRow> rows;
+    for (const Option& option : options)
+        rows.push_back(RowOf(option));
+    return rows;
+}
+
+HelpEntry EntryOf(const Action& action)
+{
+    HelpEntry entry{.heading = action.name,
+                    .calls = {"action=" + action.name},
+                    .doc = action.doc,
+                    .facts = {},
+                    .rows = RowsOf(action.options)};
     if (!action.aliases.empty())
-        text += "Other names: " + Join(action.aliases, ", ") + "\n";
+        entry.facts.push_back({"Other names", action.aliases});
     if (!action.bookSection.empty())
-        text += "Book: section " + action.bookSection + "\n";
-    text += "\nParameters:\n" + TerminalOptions(action.options);
+        entry.facts.push_back({"Book", {"section " + action.bookSection}});
     if (!action.blocks.empty())
-        text += "\nBlocks (cntk --help <block>): " + Join(action.blocks, ", ") + "\n";
-    return text;
+        entry.facts.push_back({"Blocks", action.blocks});
+    return entry;
 }
 
-// The actions that read the block, and what its record names.
-std::string PlacesOf(const BlockRecord& block)
+// The actions that read the block, and the block or action that its record names.
+std::vector<std::string> PlacesOf(const BlockRecord& block)
 {
     std::vector<std::string> places;
     for (const Action& action : Actions())
@@ -66,24 +76,28 @@ std::string PlacesOf(const BlockRecord& block)
             places.push_back(action.name);
     if (std::find(places.begin(), places.end(), block.parent) == places.end())
         places.push_back(block.parent);
-    return Join(places, ", ");
+    return places;
+}
+
+// "SGD=[ ... ]   in train, adapt"
+std::string CallOf(const std::string& block, const std::vector<std::string>& places)
+{
+    return block + "=[ ... ]   in " + Join(places, ", ");
 }
 
 std::string BlockHelp(const BlockRecord& block)
 {
-    return (block.parent.empty() ? "the root of the config" : block.name + "=[ ... ]   in " + PlacesOf(block)) +
-           "\n\n" + Wrapped(block.doc, 0, 0) + "\n\nParameters:\n" + TerminalOptions(block.options);
+    return (block.parent.empty() ? "the root of the config\n" : CallOf(block.name, PlacesOf(block)) + "\n") +
+           ForTerminal(
+               {.heading = block.name, .calls = {}, .doc = block.doc, .facts = {}, .rows = RowsOf(block.options)});
 }
 
-std::string DocWithAliases(const PluginOption& option)
+HelpEntry EntryOfPage(const BlockRecord& block)
 {
-    return option.aliases.empty() ? option.doc : option.doc + "; also " + Join(option.aliases, ", ");
-}
-
-std::string PluginOptionDoc(const PluginOption& option)
-{
-    return DocWithAliases(option) +
-           (option.defaultText.empty() ? std::string() : " (default " + option.defaultText + ")");
+    HelpEntry entry{.heading = block.name, .calls = {}, .doc = block.doc, .facts = {}, .rows = RowsOf(block.options)};
+    if (!block.parent.empty())
+        entry.facts.push_back({"Stands in", PlacesOf(block)});
+    return entry;
 }
 
 std::string PluginHelp(const PluginRecord& plugin)
@@ -103,13 +117,11 @@ std::string PluginHelp(const PluginRecord& plugin)
         if (option.block != block)
         {
             block = option.block;
-            text += "\n" +
-                    (block.empty()       ? std::string("In the reader block:")
-                     : block == "writer" ? std::string("In the writer block:")
-                                         : "In each " + block + " block:") +
-                    "\n";
+            const bool isOne = block.empty() || block == "writer";
+            text += isOne ? "\nIn the " + (block.empty() ? "reader" : block) + " block:\n"
+                          : "\nIn each " + block + " block:\n";
         }
-        text += TerminalRow(option.name, PluginOptionDoc(option));
+        text += TerminalRow(option.name, DocOf(RowOf(option)));
     }
     return text;
 }
@@ -124,13 +136,7 @@ std::string MelHelp(const MelCommandInfo& command)
     return text + "A command of the model editing language, in the script of action=edit. Book: section 4.2.\n";
 }
 
-bool IsNameOf(const MelCommandInfo& command, std::string_view topic)
-{
-    return std::any_of(command.names.begin(), command.names.end(),
-                       [&](const std::string& name) { return EqualsIgnoreCase(name, topic); });
-}
-
-// Blocks of actions whose parameters are those of a plugin or of another block.
+// Help on blocks of actions with the parameters of a plugin or of another block.
 std::string InnerBlockHelp(std::string_view name)
 {
     std::string spelled;
@@ -144,7 +150,7 @@ std::string InnerBlockHelp(std::string_view name)
             }
     if (places.empty())
         return "";
-    std::string text = spelled + "=[ ... ]   in " + Join(places, ", ") + "\n\n";
+    std::string text = CallOf(spelled, places) + "\n\n";
     std::vector<std::string> plugins;
     const bool isWriter = ToLower(name).ends_with("writer");
     if (isWriter || IsReaderBlock(name))
@@ -168,7 +174,7 @@ std::string InnerBlockHelp(std::string_view name)
            "\n";
 }
 
-// Blocks of streams, whose parameters each reader has for itself: features, labels.
+// Help on the blocks of streams (features, labels), whose parameters depend on the reader.
 std::string StreamBlockHelp(std::string_view name)
 {
     std::string rows;
@@ -191,8 +197,7 @@ std::string StreamBlockHelp(std::string_view name)
            "\n" + rows;
 }
 
-// Whether a list of words, "one of none|adagrad", or a text that gives them in capitals, "CLASSLM and CLASSLSTM", has
-// this one.
+// True if the option takes the word ("one of none|adagrad") or its documentation has the word in capitals ("CLASSLM").
 bool HasWord(const OptionInfo& option, std::string_view word)
 {
     constexpr std::string_view c_list = "one of ";
@@ -211,47 +216,40 @@ bool HasWord(const OptionInfo& option, std::string_view word)
     return false;
 }
 
-// A value, such as adagrad: the parameters that take it, or are for it.
+// Help on a value, such as adagrad: the parameters that take the value or belong to it.
 std::string ValueHelp(std::string_view word)
 {
     std::string text;
     for (const BlockRecord& block : Blocks())
         for (const OptionInfo& option : block.options)
             if (HasWord(option, word))
-                text += TerminalRow(option.name, "block " + block.name + ": " + OptionDoc(option));
+                text += TerminalRow(option.name, "block " + block.name + ": " + DocOf(RowOf(option)));
     for (const Action& action : Actions())
         for (const OptionInfo& option : action.options)
             if (HasWord(option, word) && text.find("\n  " + option.name + " ") == std::string::npos)
-                text += TerminalRow(option.name, "action " + action.name + ": " + OptionDoc(option));
+                text += TerminalRow(option.name, "action " + action.name + ": " + DocOf(RowOf(option)));
     return text.empty() ? "" : Concat("Parameters that speak of ", word, "\n\n", text);
 }
 
-bool IsNameOf(const OptionInfo& option, std::string_view name)
-{
-    return EqualsIgnoreCase(option.name, name) ||
-           std::any_of(option.aliases.begin(), option.aliases.end(),
-                       [&](const std::string& alias) { return EqualsIgnoreCase(alias, name); });
-}
-
-// Every place where a parameter of this name stands, with what it means there.
+// A row for every place of a parameter of this name.
 std::string OptionHelp(std::string_view name)
 {
     std::string text;
+    const auto add = [&](const std::vector<OptionInfo>& options, const std::string& place)
+    {
+        for (const OptionInfo& option : options)
+            if (option.type != "block" && HasName(option.name, option.aliases, name))
+                text += TerminalRow(place, DocOf(RowOf(option)));
+    };
     for (const BlockRecord& block : Blocks())
-        for (const OptionInfo& option : block.options)
-            if (option.type != "block" && IsNameOf(option, name))
-                text += TerminalRow(block.parent.empty() ? block.name : "block " + block.name, OptionDoc(option));
+        add(block.options, block.parent.empty() ? block.name : "block " + block.name);
     for (const Action& action : Actions())
-        for (const OptionInfo& option : action.options)
-            if (option.type != "block" && IsNameOf(option, name))
-                text += TerminalRow("action " + action.name, OptionDoc(option));
+        add(action.options, "action " + action.name);
     for (const PluginRecord& plugin : ListPlugins())
         for (const PluginOption& option : plugin.description.options)
-            if (EqualsIgnoreCase(option.name, name) ||
-                std::any_of(option.aliases.begin(), option.aliases.end(),
-                            [&](const std::string& alias) { return EqualsIgnoreCase(alias, name); }))
+            if (HasName(option.name, option.aliases, name))
                 text += TerminalRow(option.block.empty() ? plugin.name : plugin.name + ", " + option.block,
-                                    PluginOptionDoc(option));
+                                    DocOf(RowOf(option)));
     text += ParameterHelp(name);
     return text.empty() ? "" : Concat("Parameter ", name, "\n\n", text);
 }
@@ -283,75 +281,51 @@ std::string GeneralHelp()
     return text;
 }
 
-std::string MarkdownOptions(const std::vector<OptionInfo>& options)
-{
-    std::string text = "| parameter | type | default | meaning |\n|---|---|---|---|\n";
-    for (const OptionInfo& option : options)
-    {
-        std::string name = Code(option.name);
-        for (const std::string& alias : option.aliases)
-            name += ", " + Code(alias);
-        std::string meaning = option.doc;
-        if (!option.range.empty())
-            meaning += " (" + option.range + ")";
-        text += "| " + name + " | " + Cell(option.type) + " | " +
-                (option.isRequired ? "must be given" : Code(option.defaultText)) + " | " + Cell(meaning) + " |\n";
-    }
-    return text + "\n";
-}
-
 std::string OptionsPage()
 {
     std::string text =
-        "# Parameters of every block\n\n" + std::string(c_generatedNote) +
-        "Names are found in any case, in the block itself and then in the blocks around it. Of a schedule, "
-        "`0.5:0.2*20:0.1`,\nthe first value is for the first epoch, and the last one stays. "
+        BeginPage("Parameters of every block") +
+        "Names are found in any case, in the block itself and then in the blocks around it. The first value of a "
+        "schedule,\n`0.5:0.2*20:0.1`, is for the first epoch; the last value stays. "
         "[ConfigLanguage](ConfigLanguage.md) has the rules.\n\n";
     for (const BlockRecord& block : Blocks())
-        text += "## " + block.name + "\n\n" + block.doc +
-                (block.parent.empty() ? "" : " Stands in: " + PlacesOf(block) + ".") + "\n\n" +
-                MarkdownOptions(block.options);
+        text += ForPage(EntryOfPage(block));
     return text;
 }
 
 std::string ActionsPage()
 {
     std::string text =
-        "# Actions\n\n" + std::string(c_generatedNote) +
-        "A command is a block at the root of the config; its `action` (default: train) says what it does. "
-        "All parameters,\nand `deviceId`, may also stand around the command, for several of them. What holds for the "
-        "whole run,\nas `precision`, stands at the root ([Options](Options.md#root)).\n\n";
+        BeginPage("Actions") +
+        "A command is a block at the root of the config; its `action` (default: train) says what the command does. "
+        "All parameters,\nand `deviceId`, may also stand around the command, for several commands. Parameters of the "
+        "whole run,\nsuch as `precision`, stand at the root ([Options](Options.md#root)). [Options](Options.md) also "
+        "describes the blocks.\n\n";
     for (const Action& action : Actions())
-    {
-        text += "## " + action.name + "\n\n" + action.doc;
-        if (!action.aliases.empty())
-            text += " Other names: " + Join(action.aliases, ", ") + ".";
-        if (!action.bookSection.empty())
-            text += " Book: section " + action.bookSection + ".";
-        text += "\n\n" + MarkdownOptions(action.options);
-        if (!action.blocks.empty())
-            text += "Blocks ([Options.md](Options.md)): " + Join(action.blocks, ", ") + ".\n\n";
-    }
+        text += ForPage(EntryOf(action));
     return text;
 }
 
 std::string ReadersPage()
 {
     std::string text =
-        "# Readers and writers\n\n" + std::string(c_generatedNote) +
+        BeginPage("Readers and writers") +
         "A reader block names its library with `readerType` and holds one block for each stream, named as "
-        "the input node that it\nfeeds. What is said for features or labels may stand in the reader block, "
-        "for all streams at once, but what tells\nthe one from the other stands in their own blocks: `dim`, of images "
-        "`width`, of speech `scpFile` for features; `labelDim`, `labelType`,\n`labelMappingFile`, of speech `mlfFile` "
-        "for labels. `readers=a:b` reads from several readers, each described in a block of its own.\n\n";
+        "the input node that it\nfeeds. Parameters of features or labels may stand in the reader block, for all "
+        "streams at "
+        "once. Parameters that tell\nfeatures from labels stand in the stream's own block: `dim`, `width` of images "
+        "and "
+        "`scpFile` of speech for features; `labelDim`,\n`labelType`, `labelMappingFile` and `mlfFile` of speech for "
+        "labels. `readers=a:b` reads from several readers, each described in\na block of its own.\n\n";
     for (const PluginRecord& plugin : ListPlugins())
     {
-        text += "## " + plugin.name + "\n\n" + plugin.description.doc + "\n\n";
-        text += "| block | parameter | default | meaning |\n|---|---|---|---|\n";
+        std::vector<std::vector<std::string>> rows;
         for (const PluginOption& option : plugin.description.options)
-            text += "| " + (option.block.empty() ? "reader" : option.block) + " | " + Code(option.name) + " | " +
-                    Code(option.defaultText) + " | " + Cell(DocWithAliases(option)) + " |\n";
-        text += "\n";
+            rows.push_back(
+                {option.block.empty() ? "reader" : option.block, Code(option.name), Code(option.defaultText),
+                 Cell(option.aliases.empty() ? option.doc : option.doc + "; also " + Join(option.aliases, ", "))});
+        text += "## " + plugin.name + "\n\n" + plugin.description.doc + "\n\n" +
+                PageTable({"block", "parameter", "default", "meaning"}, rows);
     }
     return text;
 }
@@ -371,7 +345,7 @@ std::string HelpText(std::string_view topic)
 {
     if (topic.empty())
         return GeneralHelp();
-    std::string text; // a name may stand for several things, which follow one another
+    std::string text; // a name may have several meanings, which follow one another
     const auto append = [&](const std::string& help)
     {
         if (!text.empty() && !help.empty())
@@ -380,7 +354,7 @@ std::string HelpText(std::string_view topic)
     };
     std::vector<std::string> candidates;
     if (const Action* action = FindAction(topic))
-        append(ActionHelp(*action));
+        append(ForTerminal(EntryOf(*action)));
     for (const BlockRecord& block : Blocks())
     {
         candidates.push_back(block.name);
@@ -393,15 +367,13 @@ std::string HelpText(std::string_view topic)
         const std::vector<std::string> aliases = PluginAliases(plugin.name);
         candidates.push_back(plugin.name);
         candidates.insert(candidates.end(), aliases.begin(), aliases.end());
-        if (EqualsIgnoreCase(plugin.name, topic) ||
-            std::any_of(aliases.begin(), aliases.end(),
-                        [&](const std::string& alias) { return EqualsIgnoreCase(alias, topic); }))
+        if (HasName(plugin.name, aliases, topic))
             append(PluginHelp(plugin));
     }
     for (const MelCommandInfo& command : MelCommands())
     {
         candidates.insert(candidates.end(), command.names.begin(), command.names.end());
-        if (IsNameOf(command, topic))
+        if (HasName(command.names.front(), command.names, topic))
             append(MelHelp(command));
     }
     if (text.empty())
@@ -422,7 +394,7 @@ std::string HelpText(std::string_view topic)
     for (std::string& function : NdlFunctionNames(NodeRegistry::Standard()))
         candidates.push_back(std::move(function));
     if (const std::string why = WhyMissingAction(topic); !why.empty())
-        Fail(ErrorKind::Usage, "no help: action '", topic, "' is not there: ", why);
+        Fail(ErrorKind::Usage, "no help: action '", topic, "' is not supported: ", why);
     Fail(ErrorKind::Usage, "no help on '", topic,
          "'; cntk --help lists actions, blocks, readers, functions of networks and commands of the edit action",
          DidYouMean(topic, candidates));

@@ -1,5 +1,4 @@
-// cntk --help [topic] and the generated reference pages, both made from the registries: actions, blocks, node types,
-// plugins. Nothing is typed twice.
+// cntk --help [topic] and the generated reference pages, from the tables of actions, blocks, node types and plugins.
 #pragma once
 
 #include <string>
@@ -8,9 +7,9 @@
 namespace cntk
 {
 
-// Without a topic: how to call the program, and all topics but parameters. A topic is an action, a block, a reader or
-// writer, a function of networks, a command of the edit action or else a parameter of one of them, by any of its names
-// in any case. Fails (Usage) with near names for anything else.
+// Without a topic: usage, and all topics except parameters. A topic is an action, a block, a reader or writer, a
+// function of networks, a command of the edit action, or a parameter of one of them, by any of its names in any case.
+// Fails (Usage) with near names for other topics.
 std::string HelpText(std::string_view topic);
 
 // Writes Options.md, Actions.md, Nodes.md and Readers.md into the folder.

@@ -1,4 +1,4 @@
-// CLASSLM, CLASSLSTM, CLSTM, NCELSTM, LBLM, NPLM.
+// Networks CLASSLM, CLASSLSTM, CLSTM, NCELSTM, LBLM and NPLM.
 #include "ActionsLib/Networks/RecurrentBuilder.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace cntk
 namespace
 {
 
-// Unless somebody writes them, the options of word classes are -1.
+// The default of the options is -1.
 std::string Given(const char* name, int value)
 {
     return value == -1 ? Concat(name, " is not given") : Concat(name, " is ", value);
@@ -18,7 +18,7 @@ std::string Given(const char* name, int value)
 
 } // namespace
 
-// Word classes: W<n> (hidden x vocabulary), labels of four rows, class scores, criteria.
+// Adds W<n> (hidden x vocabulary), labels of four rows, class scores and criteria.
 void RecurrentBuilder::AddClassOutput(const ComputationNodePtr& hidden, Output& output, ComputationNodePtr& evaluation)
 {
     RequireClasses();
@@ -38,7 +38,6 @@ void RecurrentBuilder::RequireClasses() const
              "; expected the number of word classes, 1 or more");
 }
 
-// Behind the output's weights.
 ComputationNodePtr RecurrentBuilder::AddClassCriteria(Output& output)
 {
     const ComputationNodePtr labels = m_parts.AddLabels(4);
@@ -58,7 +57,7 @@ void RecurrentBuilder::BuildClassLm()
         hidden = AddRecurrentLayer(0, features);
     else
     {
-        const ComputationNodePtr bias = m_parts.AddRandom("B0", Size(1), 1); // not 0, as in the original
+        const ComputationNodePtr bias = m_parts.AddRandom("B0", Size(1), 1); // random, as in the original
         hidden = m_parts.AddNonlinearity(0, Add("Plus", {Add("Times", {weights, features}), bias}));
     }
     hidden = AddRnnLayers(m_parts.AddDropout(hidden), 1);
@@ -110,7 +109,7 @@ void RecurrentBuilder::BuildNceLstm()
     for (const size_t layer : m_options.directConnect)
         if (layer == 0 || layer > layers.size())
             Fail(ErrorKind::Config, "directConnect names layer ", layer, "; expected 1 to ", layers.size());
-    // In the order of the layers, from which the seeds come; the numbers in the names are those of the list.
+    // The order of the layers gives the seeds; the numbers in the names follow the list.
     for (size_t layer = 1; layer <= layers.size(); layer++)
     {
         const auto listed = std::find(m_options.directConnect.begin(), m_options.directConnect.end(), layer);

@@ -1,4 +1,3 @@
-// Parameters, layers and criteria as the original's builder makes them.
 #include "ActionsLib/Networks/NetworkParts.h"
 
 #include "Common/Error.h"
@@ -15,7 +14,7 @@ namespace
 
 using Inputs = CriterionWord::Inputs;
 
-// Of words for one criterion the first is listed in messages, the others are other spellings.
+// Messages list the first word of a criterion; other words are other spellings.
 constexpr CriterionWord c_criteria[] = {
     {"CrossEntropyWithSoftmax", "CrossEntropyWithSoftmax", "CrossEntropyWithSoftmax", true, Inputs::Product},
     {"SquareError", "SquareError", "SquareError", true, Inputs::Product},
@@ -73,22 +72,22 @@ const char* FindLayerType(std::string_view word)
 
 ComputationNodePtr NetworkParts::AddRandom(const std::string& name, size_t rows, size_t columns)
 {
-    const auto parameter =
-        std::dynamic_pointer_cast<LearnableParameterNode>(m_network.AddParameter(name, TensorShape{rows, columns}));
+    ComputationNodePtr node = m_network.AddParameter(name, TensorShape{rows, columns});
+    auto& parameter = static_cast<LearnableParameterNode&>(*node);
     const uint64_t seed = m_options.startValueSeeds(m_options.randomSeedOffset + ++m_seeds);
     if (m_options.uniformInit)
-        parameter->InitUniform(seed, m_options.initValueScale);
+        parameter.InitUniform(seed, m_options.initValueScale);
     else
-        parameter->InitGaussian(seed, m_options.initValueScale);
-    return parameter;
+        parameter.InitGaussian(seed, m_options.initValueScale);
+    return node;
 }
 
 ComputationNodePtr NetworkParts::AddFixed(const std::string& name, size_t rows, size_t columns, double value)
 {
-    const auto parameter =
-        std::dynamic_pointer_cast<LearnableParameterNode>(m_network.AddParameter(name, TensorShape{rows, columns}));
-    parameter->InitFixed(value);
-    return parameter;
+    ComputationNodePtr node = m_network.AddParameter(name, TensorShape{rows, columns});
+    auto& parameter = static_cast<LearnableParameterNode&>(*node);
+    parameter.InitFixed(value);
+    return node;
 }
 
 ComputationNodePtr NetworkParts::AddFeatures(const std::string& name, size_t size, InputForm form)
@@ -133,7 +132,7 @@ ComputationNodePtr NetworkParts::AddCriterion(const CriterionWord& word, const s
     const std::string nodeName = name.empty() ? word.nodeName : name;
     if (word.inputs == Inputs::Product)
     {
-        // Such weights are hidden x vocabulary: the criteria of these networks compute the scores of a few words only.
+        // These networks have weights of hidden x vocabulary; their criteria compute the scores of a few words only.
         if (output.extra)
             Fail(ErrorKind::Config, "the criterion ", word.word,
                  " needs the scores of all words, which this network does not compute; expected "

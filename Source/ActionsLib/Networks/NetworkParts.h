@@ -1,4 +1,4 @@
-// What the networks of SimpleNetworkBuilder are put together from: parameters with the next seed, layers, criteria.
+// Parts of the networks of SimpleNetworkBuilder: parameters with the next seed, layers, criteria.
 #pragma once
 
 #include "ActionsLib/Networks/SimpleNetworkBuilder.h"
@@ -27,13 +27,13 @@ struct CriterionWord
     bool forTraining;
     Inputs inputs;
 };
-const CriterionWord* FindCriterion(std::string_view word); // null: there is none
+const CriterionWord* FindCriterion(std::string_view word); // null for an unknown word
 std::vector<std::string> CriterionWords(bool forTraining);
 
 // The node type of a layer's word ("" for a linear layer); null for an unknown word.
 const char* FindLayerType(std::string_view word);
 
-// How a reader's data come into an input.
+// The form in which a reader delivers the data of an input.
 enum class InputForm
 {
     Dense,
@@ -43,7 +43,7 @@ enum class InputForm
 class NetworkParts
 {
 public:
-    // encoderOutput: the node of another network that a decoder is made for; null: none.
+    // encoderOutput: the node of another network from which a decoder takes values; null for other networks.
     NetworkParts(const SimpleNetworkOptions& options, ComputationNetwork& network,
                  const ComputationNode* encoderOutput = nullptr)
         : m_options(options), m_network(network), m_encoderOutput(encoderOutput)
@@ -58,28 +58,28 @@ public:
         return m_network.Add(type, std::move(name), std::move(inputs));
     }
 
-    ComputationNodePtr AddRandom(const std::string& name, size_t rows, size_t columns); // takes the next seed
+    ComputationNodePtr AddRandom(const std::string& name, size_t rows, size_t columns); // uses the next seed
     ComputationNodePtr AddFixed(const std::string& name, size_t rows, size_t columns, double value);
     ComputationNodePtr AddFeatures(const std::string& name, size_t size, InputForm form);
     ComputationNodePtr AddLabels(size_t size, InputForm form = InputForm::Dense);
-    // A PastValue whose input is set later, in a loop.
+    // A PastValue whose input is set later, to close a loop.
     ComputationNodePtr AddDelay(size_t rows, size_t timeStep = 1, const std::string& name = "");
 
     // The layerTypes entry of the number (the last one repeats); the input itself for a linear layer.
     ComputationNodePtr AddNonlinearity(size_t number, const ComputationNodePtr& input, const std::string& name = "");
     ComputationNodePtr AddDropout(const ComputationNodePtr& input, const std::string& name = "");
 
-    // What a criterion is made of besides the labels. The product is made when a criterion first needs it.
+    // Inputs of criteria besides the labels. The first criterion that needs the product adds it.
     struct Output
     {
         ComputationNodePtr hidden;
-        ComputationNodePtr weights; // null: hidden is the network's output itself
+        ComputationNodePtr weights; // null: hidden is the output of the network
         ComputationNodePtr extra;   // class scores or bias
         ComputationNodePtr product;
         ComputationNodePtr transitions = nullptr; // of sequences of labels
     };
-    // Empty names: those of the criteria's words. The same word twice makes one node in both groups. Returns the
-    // evaluation node.
+    // Adds the training and the evaluation criterion; one node if both are the same. An empty name stands for the name
+    // of the criterion's word. Returns the evaluation node.
     ComputationNodePtr AddCriteria(const ComputationNodePtr& labels, Output& output,
                                    const std::string& trainingName = "", const std::string& evaluationName = "");
 
@@ -93,7 +93,7 @@ private:
     uint64_t m_seeds = 0;
 };
 
-// The networks but SIMPLENET, by rnnType: their words in the order in which the original looks for them.
+// The rnnType words of all networks except SIMPLENET, in the order in which the original searches.
 std::vector<std::string> RecurrentNetworkKinds();
 void BuildRecurrentNetwork(const std::string& kind, NetworkParts& parts);
 

@@ -1,4 +1,4 @@
-// What several recurrent networks are made of: lookup tables, recurrent layers, LSTM blocks.
+// Parts of several recurrent networks: lookup tables, recurrent layers, LSTM blocks.
 #include "ActionsLib/Networks/RecurrentBuilder.h"
 
 #include "Common/Text.h"
@@ -18,7 +18,7 @@ ComputationNodePtr RecurrentBuilder::AddNormalized(const ComputationNodePtr& fea
     return Add("PerDimMeanVarNormalization", {features, mean, deviation});
 }
 
-// The input of the first layer and its size: words embedded one by one where lookupTableOrder says so.
+// Embeds each of lookupTableOrder stacked words with the same matrix. Without lookupTableOrder, returns the features.
 ComputationNodePtr RecurrentBuilder::AddLookupTable(const ComputationNodePtr& features, const char* name,
                                                     const char* embeddingName)
 {
@@ -48,7 +48,7 @@ ComputationNodePtr RecurrentBuilder::AddRecurrentLayer(size_t layer, const Compu
     return hidden;
 }
 
-// Layers of SIMPLERNN and CLASSLM from the given one on.
+// Adds the layers of SIMPLERNN and CLASSLM from the layer `first` on.
 ComputationNodePtr RecurrentBuilder::AddRnnLayers(ComputationNodePtr hidden, size_t first)
 {
     for (size_t layer = first; layer < m_hiddenLayers; layer++)
@@ -59,7 +59,7 @@ ComputationNodePtr RecurrentBuilder::AddRnnLayers(ComputationNodePtr hidden, siz
             hidden = AddRecurrentLayer(layer, hidden);
         else
         {
-            // The original adds a bias that it never made; a bias of its own is what is meant.
+            // The original adds a bias that it never created; this layer gets its own bias.
             const ComputationNodePtr bias = m_parts.AddFixed("B" + number, Size(layer + 1), 1, 0);
             hidden = m_parts.AddNonlinearity(layer, Add("Plus", {Add("Times", {weights, hidden}), bias}));
         }
@@ -68,16 +68,15 @@ ComputationNodePtr RecurrentBuilder::AddRnnLayers(ComputationNodePtr hidden, siz
     return hidden;
 }
 
-// f( WX<gate> x + b<gate> + WH<gate> h' + WC<gate> .* cell ). The peephole is made before where the original does.
+// f( WX<gate> x + b<gate> + WH<gate> h' + WC<gate> .* cell )
 ComputationNodePtr RecurrentBuilder::AddGate(const char* gate, const std::string& number,
                                              const ComputationNodePtr& input, const ComputationNodePtr& pastHidden,
-                                             const ComputationNodePtr& cell, ComputationNodePtr peephole)
+                                             const ComputationNodePtr& cell)
 {
     ComputationNetwork& network = m_parts.Network();
     const auto parameter = [&](const char* prefix, const char* suffix)
     { return network.Require(Concat(prefix, suffix, number)); };
-    if (!peephole)
-        peephole = Add("DiagTimes", {parameter("WC", gate), cell});
+    const ComputationNodePtr peephole = Add("DiagTimes", {parameter("WC", gate), cell});
     const ComputationNodePtr recurrent = Add("Times", {parameter("WH", gate), pastHidden});
     const ComputationNodePtr product = Add("Times", {parameter("WX", gate), input});
     const ComputationNodePtr sum = Add(
@@ -107,7 +106,7 @@ ComputationNodePtr RecurrentBuilder::AddLstm(size_t block, const ComputationNode
 
     ComputationNodePtr inputGate;
     if (!m_options.constInputGateValue)
-        inputGate = AddGate("I", number, input, pastHidden[0], pastCell[0], nullptr);
+        inputGate = AddGate("I", number, input, pastHidden[0], pastCell[0]);
     const ComputationNodePtr recurrent = Add("Times", {network.Require("WHC" + number), pastHidden[3]});
     const ComputationNodePtr recurrentSum = Add("Plus", {recurrent, cellBias});
     const ComputationNodePtr product = Add("Times", {network.Require("WXC" + number), input});
@@ -116,11 +115,11 @@ ComputationNodePtr RecurrentBuilder::AddLstm(size_t block, const ComputationNode
         added = Add("ElementTimes", {inputGate, added});
     ComputationNodePtr kept = pastCell[2];
     if (!m_options.constForgetGateValue)
-        kept = Add("ElementTimes", {AddGate("F", number, input, pastHidden[1], pastCell[1], nullptr), pastCell[2]});
+        kept = Add("ElementTimes", {AddGate("F", number, input, pastHidden[1], pastCell[1]), pastCell[2]});
     const ComputationNodePtr cell = Add("Plus", {kept, added});
     ComputationNodePtr outputGate;
     if (!m_options.constOutputGateValue)
-        outputGate = AddGate("O", number, input, pastHidden[2], cell, nullptr);
+        outputGate = AddGate("O", number, input, pastHidden[2], cell);
     ComputationNodePtr hidden = Add("Tanh", {cell});
     if (outputGate)
         hidden = Add("ElementTimes", {outputGate, hidden});
@@ -131,13 +130,13 @@ ComputationNodePtr RecurrentBuilder::AddLstm(size_t block, const ComputationNode
     return m_parts.AddDropout(hidden);
 }
 
-// The first layer behind the lookup table is block 0; the others keep their number and are blocks where all are, or
-// where recurrentLayer names that number.
+// The first layer after the lookup table is block 0. Later layers keep their numbers; they are blocks with
+// LstmLayers::All or if recurrentLayer names them.
 ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, size_t offset, LstmLayers blocks,
                                                    std::vector<ComputationNodePtr>* layers)
 {
     if (offset >= m_hiddenLayers)
-        Fail(ErrorKind::Config, "layerSizes has no hidden layer behind the lookup table; expected one more size, as in "
+        Fail(ErrorKind::Config, "layerSizes has no hidden layer after the lookup table; expected one more size, as in "
                                 "1000:100:200:1000");
     hidden = AddLstm(0, hidden, Size(offset) * std::max<size_t>(offset > 0 ? m_options.lookupTableOrder : 1, 1),
                      Size(offset + 1));
@@ -148,7 +147,7 @@ ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, si
         const std::string number = std::to_string(layer);
         if (blocks == LstmLayers::All)
             hidden = AddLstm(layer, hidden, Size(layer), Size(layer + 1));
-        // The block has a Dropout of its own; the original adds that of a layer to it, and the masks multiply.
+        // The block has its own Dropout; as in the original, the layer adds another, and the masks multiply.
         else if (IsNextRecurrent(layer))
             hidden = m_parts.AddDropout(AddLstm(layer, hidden, Size(layer), Size(layer + 1)));
         else
@@ -164,14 +163,14 @@ ComputationNodePtr RecurrentBuilder::AddLstmLayers(ComputationNodePtr hidden, si
     return hidden;
 }
 
-// One node instead of many; the biases are the first columns of its matrices.
+// Adds a single LSTM node. The biases are the first columns of its matrices.
 ComputationNodePtr RecurrentBuilder::AddLstmNode(size_t block, const ComputationNodePtr& input, size_t inputSize,
                                                  size_t size)
 {
     struct Gate
     {
         const char* name;
-        size_t columns; // beside those of the input and of the layer's own past
+        size_t columns; // in addition to those of the input and of the layer's past
         double bias;
     };
     const Gate gates[] = {{"WINPUTGATE", 2, m_options.inputGateInitVal},
@@ -183,7 +182,7 @@ ComputationNodePtr RecurrentBuilder::AddLstmNode(size_t block, const Computation
     {
         const size_t columns = inputSize + size + gate.columns;
         inputs.push_back(m_parts.AddRandom(Numbered(gate.name, block), size, columns));
-        Matrix& values = std::dynamic_pointer_cast<LearnableParameterNode>(inputs.back())->Values();
+        Matrix& values = static_cast<LearnableParameterNode&>(*inputs.back()).Values();
         std::vector<double> elements = values.ToHost();
         std::fill_n(elements.begin(), size, gate.bias);
         values.FromHost(elements);

@@ -1,5 +1,5 @@
-// Recurrent networks of SimpleNetworkBuilder, node for node in the original's order of creation: scripts know the
-// names, and the order gives each parameter its seed.
+// Recurrent networks of SimpleNetworkBuilder. Nodes have the original's names, which scripts use, and its order of
+// creation, which gives each parameter its seed.
 #pragma once
 
 #include "ActionsLib/Networks/NetworkParts.h"
@@ -14,7 +14,7 @@
 namespace cntk
 {
 
-// One network is built by one builder.
+// A builder builds one network.
 class RecurrentBuilder
 {
 public:
@@ -50,9 +50,9 @@ private:
     enum class Ending
     {
         Criteria,
-        Posterior // alone
+        Posterior // no criteria
     };
-    // Which hidden layers behind the first are LSTM blocks.
+    // The hidden layers after the first that are LSTM blocks.
     enum class LstmLayers
     {
         All,
@@ -74,7 +74,7 @@ private:
     InputForm FormOfFeatures() const { return m_options.sparseinput ? InputForm::Sparse : InputForm::Dense; }
     static std::string Numbered(const char* name, size_t number) { return name + std::to_string(number); }
 
-    // Entries of recurrentLayer are taken in their order.
+    // Compares with the next entry of recurrentLayer; the entries are used in their order.
     bool IsNextRecurrent(size_t number)
     {
         const std::vector<size_t>& layers = m_options.recurrentLayer;
@@ -101,8 +101,7 @@ private:
     ComputationNodePtr AddRecurrentLayer(size_t layer, const ComputationNodePtr& product);
     ComputationNodePtr AddRnnLayers(ComputationNodePtr hidden, size_t first);
     ComputationNodePtr AddGate(const char* gate, const std::string& number, const ComputationNodePtr& input,
-                               const ComputationNodePtr& pastHidden, const ComputationNodePtr& cell,
-                               ComputationNodePtr peephole);
+                               const ComputationNodePtr& pastHidden, const ComputationNodePtr& cell);
     ComputationNodePtr AddLstm(size_t block, const ComputationNodePtr& input, size_t inputSize, size_t size);
     ComputationNodePtr AddLstmNode(size_t block, const ComputationNodePtr& input, size_t inputSize, size_t size);
     Streams AddStreams(const char* kind);

@@ -1,4 +1,5 @@
-// SIMPLERNN, LSTM, CRF, TRANSDUCER; which rnnType has which builder.
+// Networks SIMPLERNN, LSTM, CRF, TRANSDUCER, JOINTCONDITIONALBILSTMSTREAMS, LSTMENCODER, ALIGNMENTSIMILARITYGENERATOR
+// and ALIGNMENTSIMILARITYGFORWARDDECODER; the table of rnnType.
 #include "ActionsLib/Networks/RecurrentBuilder.h"
 #include "Common/Text.h"
 
@@ -42,7 +43,7 @@ void RecurrentBuilder::BuildLstm()
     AddPosterior(outputs);
 }
 
-// Scores of labels and of transitions between them; whole sequences are trained and decoded.
+// Scores labels and transitions between labels; trains and decodes whole sequences.
 void RecurrentBuilder::BuildCrf()
 {
     RequireHiddenLayer("CRF");
@@ -50,7 +51,7 @@ void RecurrentBuilder::BuildCrf()
     ComputationNodePtr hidden = AddLookupTable(features, "LookupTable");
     const size_t offset = m_options.lookupTableOrder > 0 ? 1 : 0;
     if (offset >= m_hiddenLayers)
-        Fail(ErrorKind::Config, "layerSizes has no hidden layer behind the lookup table; expected one more size, as in "
+        Fail(ErrorKind::Config, "layerSizes has no hidden layer after the lookup table; expected one more size, as in "
                                 "1000:100:200:20");
     for (size_t layer = offset; layer < m_hiddenLayers; layer++)
     {
@@ -78,7 +79,7 @@ void RecurrentBuilder::BuildCrf()
     AddPosterior(output.hidden);
 }
 
-// The label before and the letters, each embedded, one above the other.
+// Embeds the previous label and the letters and stacks both.
 RecurrentBuilder::Streams RecurrentBuilder::AddStreams(const char* kind)
 {
     constexpr const char* c_names[] = {"featurepastValueedTarget", "ltrForward"};
@@ -116,7 +117,7 @@ RecurrentBuilder::Streams RecurrentBuilder::AddStreams(const char* kind)
     return streams;
 }
 
-// Of networks over streams: what every word of the output gets, the criteria, the posteriors.
+// Adds the output layer, the criteria and the posteriors of a network over streams.
 void RecurrentBuilder::AddStreamOutput(const ComputationNodePtr& hidden)
 {
     const ComputationNodePtr weights =
@@ -141,7 +142,7 @@ void RecurrentBuilder::BuildTransducer()
     AddStreamOutput(hidden);
 }
 
-// LSTM blocks of all hidden layers behind the embedding, one above the other.
+// Stacks LSTM blocks for all hidden layers after the embedding.
 ComputationNodePtr RecurrentBuilder::AddLstmStack(size_t firstBlock, ComputationNodePtr hidden, size_t rows)
 {
     for (size_t layer = 1; layer < m_hiddenLayers; layer++)
@@ -149,8 +150,8 @@ ComputationNodePtr RecurrentBuilder::AddLstmStack(size_t firstBlock, Computation
     return hidden;
 }
 
-// The letters are read in both directions, forwards together with the label before. The layers' sizes hold for either
-// direction; the block over both has the last of them.
+// Reads the letters in both directions, forwards together with the previous label. Both directions have the layers'
+// sizes; the block over both has the last size.
 void RecurrentBuilder::BuildBidirectionalStreams()
 {
     constexpr size_t c_firstForward = 101, c_firstBackward = 201;
@@ -164,6 +165,91 @@ void RecurrentBuilder::BuildBidirectionalStreams()
     AddStreamOutput(AddLstm(m_hiddenLayers, both, 2 * size, size));
 }
 
+// The network has neither labels nor a criterion, so all sizes but the first belong to hidden layers. A decoder takes
+// the values of the last layer.
+void RecurrentBuilder::BuildLstmEncoder()
+{
+    m_hiddenLayers = m_sizes.size() - 1;
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), FormOfFeatures()));
+    const ComputationNodePtr input = AddLookupTable(features, "EncoderLookupTable", "EncoderE0");
+    const ComputationNodePtr hidden = AddLstmLayers(input, m_options.lookupTableOrder > 0 ? 1 : 0, LstmLayers::All);
+    SetOutput(hidden);
+    m_parts.Network().AddToGroup(NodeGroup::Evaluation, hidden);
+}
+
+// Adds an input with its own axis, which stands for the encoder's output until the decoder is paired.
+ComputationNodePtr RecurrentBuilder::AddPairNetwork(const char* kind)
+{
+    const ComputationNode* encoder = m_parts.EncoderOutput();
+    if (encoder == nullptr)
+        Fail(ErrorKind::Config, "rnnType ", kind, " is a decoder and needs an encoder before it; expected it in the ",
+             "DecoderNetworkBuilder of a trainEncoderDecoder command");
+    NodeParameters parameters;
+    parameters.Set("rows", std::to_string(encoder->SampleElements()));
+    parameters.Set("dynamicAxis", "encoder");
+    const ComputationNodePtr alone = m_parts.Network().Add("InputValue", "encoderOutput", {}, parameters);
+    return Add("PairNetwork", {alone}, "pairNetwork");
+}
+
+// h = nonlinearity(U2 x + W2 a), where a is the average of the encoder's outputs, weighted by their similarity to
+// h(t-1).
+ComputationNodePtr RecurrentBuilder::AddAlignedLayer(const ComputationNodePtr& input, const ComputationNodePtr& encoded)
+{
+    const size_t size = Size(2), encodedSize = m_parts.EncoderOutput()->SampleElements();
+    const ComputationNodePtr inputWeights = m_parts.AddRandom("U2", size, Size(1) * m_options.lookupTableOrder);
+    const ComputationNodePtr weights = m_parts.AddRandom("W2", size, encodedSize);
+    const ComputationNodePtr similarity = m_parts.AddRandom("MatForSimilarity2", encodedSize, size);
+    const ComputationNodePtr past = m_parts.AddDelay(size);
+    const ComputationNodePtr keys = Add("TransposeTimes", {similarity, encoded});
+    const ComputationNodePtr attended = Add("Attention", {encoded, keys, past});
+    const ComputationNodePtr sum =
+        Add("Plus", {Add("Times", {inputWeights, input}), Add("Times", {weights, attended})});
+    const ComputationNodePtr hidden = m_parts.AddNonlinearity(0, sum);
+    m_parts.Network().SetInputs(past, {hidden});
+    return m_parts.AddDropout(hidden);
+}
+
+void RecurrentBuilder::BuildAligned(Ending ending)
+{
+    const bool hasCriteria = ending == Ending::Criteria;
+    const char* kind = hasCriteria ? "ALIGNMENTSIMILARITYGENERATOR" : "ALIGNMENTSIMILARITYGFORWARDDECODER";
+    if (m_options.lookupTableOrder == 0 || m_hiddenLayers < 2)
+        Fail(ErrorKind::Config, "rnnType ", kind,
+             " needs a lookup table and a hidden layer: set lookupTableOrder=1 and "
+             "layerSizes=vocabulary:embedding:hidden:vocabulary, as in 10000:100:200:10000");
+    const ComputationNodePtr features = AddNormalized(m_parts.AddFeatures("features", Size(0), InputForm::Sparse));
+    const ComputationNodePtr embedded = AddLookupTable(features, "LookupTable");
+    ComputationNodePtr hidden = AddAlignedLayer(embedded, AddPairNetwork(kind));
+    for (size_t layer = 2; layer < m_hiddenLayers; layer++)
+        hidden = AddLstm(layer, hidden, Size(layer), Size(layer + 1));
+
+    Output output;
+    output.hidden = hidden;
+    if (!hasCriteria)
+    {
+        SetOutput(hidden); // first, because the next network is paired with it
+        output.weights =
+            m_parts.AddRandom(Numbered("OW", m_hiddenLayers), Size(m_hiddenLayers), Size(m_hiddenLayers + 1));
+        AddPosterior(Add("TransposeTimes", {output.weights, hidden}, "outputs"));
+        return;
+    }
+    const bool hasClasses = FindCriterion(m_options.trainingCriterion)->inputs == CriterionWord::Inputs::Classes;
+    if (hasClasses)
+        RequireClasses();
+    output.weights = m_parts.AddRandom(Numbered("OW", m_hiddenLayers), Size(m_hiddenLayers), Size(m_hiddenLayers + 1));
+    ComputationNodePtr labels;
+    if (hasClasses)
+        AddClassCriteria(output);
+    else
+        labels = m_parts.AddLabels(Size(m_hiddenLayers + 1));
+    const ComputationNodePtr outputs = Add("TransposeTimes", {output.weights, hidden}, "outputs");
+    output.product = outputs;
+    if (!hasClasses)
+        m_parts.AddCriteria(labels, output);
+    SetOutput(outputs);
+    AddPosterior(outputs);
+}
+
 namespace
 {
 
@@ -173,7 +259,7 @@ struct NetworkKind
     void (RecurrentBuilder::*build)();
 };
 
-// In the order in which the original looks for them.
+// The order in which the original searches.
 constexpr NetworkKind c_networkKinds[] = {
     {"SIMPLERNN", &RecurrentBuilder::BuildSimpleRnn},
     {"LSTM", &RecurrentBuilder::BuildLstm},

@@ -1,5 +1,5 @@
-// The options, and SIMPLENET, the feed-forward network of book 3.2.1. The names look odd in places ("W1*H0" for the
-// output product) because people's MEL scripts and models know the original's names.
+// The options, and SIMPLENET, the feed-forward network of book 3.2.1. Some names look odd ("W1*H0" for the output
+// product) because MEL scripts and models of users know the original's names.
 #include "ActionsLib/Networks/SimpleNetworkBuilder.h"
 
 #include "ActionsLib/Networks/NetworkParts.h"
@@ -35,7 +35,6 @@ void CheckCriterion(const ConfigParameters& block, const char* key, const std::s
            DidYouMean(word, accepted));
 }
 
-// No network of which some start values are infinite would learn.
 void RequireFinite(const ConfigParameters& block, const SimpleNetworkOptions& options)
 {
     const std::pair<const char*, double> numbers[] = {
@@ -51,7 +50,7 @@ void RequireFinite(const ConfigParameters& block, const SimpleNetworkOptions& op
 
 constexpr const char* c_simpleNet = "SIMPLENET";
 
-// In the order in which the original looks for them.
+// The order in which the original searches.
 std::vector<std::string> Kinds()
 {
     std::vector<std::string> kinds = RecurrentNetworkKinds();
@@ -69,7 +68,7 @@ constexpr KindAlias c_kindAliases[] = {
     {"BIDIRECTIONALLSTMWITHPASTPREDICTION", "JOINTCONDITIONALBILSTMSTREAMS"},
 };
 
-// The original's version of 2015 took the word and built the feed-forward network.
+// A word that the original's version of 2015 accepted for the feed-forward network.
 constexpr const char* c_deepRnn = "DEEPRNN";
 
 bool IsKind(const std::string& word)
@@ -94,12 +93,12 @@ std::string KindOf(const SimpleNetworkOptions& options)
     return c_simpleNet;
 }
 
-// The builders take the entries of recurrentLayer in their order, while they go through the layers.
-std::vector<std::string> VainRecurrentLayers(const std::string& kind, const SimpleNetworkOptions& options)
+// Describes entries of recurrentLayer without effect. The builders use the entries in their order, layer by layer.
+std::vector<std::string> UnusedRecurrentLayers(const std::string& kind, const SimpleNetworkOptions& options)
 {
     if (kind == c_simpleNet)
         return {"recurrentLayer has no effect: rnnType SIMPLENET has no recurrent layers"};
-    // With LSTM and NCELSTM the layer behind the first is 1, with the others it is 2, as in the original.
+    // The second layer is number 1 with LSTM and NCELSTM, and number 2 with other networks, as in the original.
     const bool countsFromSecond = kind == "LSTM" || kind == "NCELSTM";
     const bool countsLookup = kind == "LBLM" || kind == "CRF";
     if (!countsFromSecond && !countsLookup && kind != "SIMPLERNN" && kind != "CLASSLM" && kind != "NPLM")
@@ -108,7 +107,7 @@ std::vector<std::string> VainRecurrentLayers(const std::string& kind, const Simp
     const size_t lookup = options.lookupTableOrder > 0 && (countsFromSecond || countsLookup) ? 1 : 0;
     std::vector<std::string> problems;
     size_t before = 0;
-    std::optional<size_t> stuck; // what no layer takes: those behind it do not get their turn
+    std::optional<size_t> stuck; // an entry for no layer, which hides later entries
     for (const size_t number : options.recurrentLayer)
     {
         const std::string text = "recurrentLayer: " + std::to_string(number);
@@ -134,10 +133,9 @@ std::vector<std::string> VainRecurrentLayers(const std::string& kind, const Simp
     return problems;
 }
 
-// What the words of a language network ask for in vain where a kind of network neither embeds nor takes sparse
-// features.
-std::vector<std::pair<const char*, std::string>> VainWordOptions(const std::string& kind,
-                                                                 const SimpleNetworkOptions& options)
+// Describes options of language networks that have no effect in networks without embedding or sparse features.
+std::vector<std::pair<const char*, std::string>> UnusedWordOptions(const std::string& kind,
+                                                                   const SimpleNetworkOptions& options)
 {
     const auto isOneOf = [&](std::initializer_list<const char*> kinds)
     { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
@@ -152,7 +150,6 @@ std::vector<std::pair<const char*, std::string>> VainWordOptions(const std::stri
     return problems;
 }
 
-// The feed-forward network.
 class SimpleNetBuilder
 {
 public:
@@ -174,7 +171,7 @@ public:
             current = AddHiddenLayer(layer, current);
 
         const std::string last = std::to_string(hiddenLayers);
-        // One too low on purpose: "W1*H0" with one hidden layer, "W0*H-1" with none.
+        // The second number is one too low, as in the original: "W1*H0" with one hidden layer, "W0*H-1" with none.
         const std::string productName = "W" + last + "*H" + std::to_string(ptrdiff_t(hiddenLayers) - 1);
         const ComputationNodePtr output = AddAffine(hiddenLayers, current, productName, "HLast");
 
@@ -238,7 +235,7 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
     using S = SimpleNetworkOptions;
     static const OptionTable<S> table = {
         Opt("rnnType", &S::rnnType,
-            "kind of network: SIMPLENET (feed-forward), SIMPLERNN, LSTM, CLASSLM and CLASSLSTM (language models with "
+            "network type: SIMPLENET (feed-forward), SIMPLERNN, LSTM, CLASSLM and CLASSLSTM (language models with "
             "word classes), CLSTM (the same with a second input), NCELSTM (noise contrastive estimation), LBLM "
             "(log-bilinear), NPLM (feed-forward language model), CRF (sequences of labels); for trainEncoderDecoder "
             "LSTMENCODER, ALIGNMENTSIMILARITYGENERATOR (a decoder that attends to the encoder's outputs) or "
@@ -265,13 +262,15 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("randomSeedOffset", &S::randomSeedOffset, "added to the seeds of the start values; in this block only")
             .Here(),
         Opt("recurrentLayer", &S::recurrentLayer, "numbers of the hidden layers that are recurrent, ascending: 1:2"),
-        Opt("defaultHiddenActivity", &S::defaultHiddenActivity, "recurrent: what comes before a sequence's start"),
+        Opt("defaultHiddenActivity", &S::defaultHiddenActivity,
+            "recurrent networks: the value before a sequence starts"),
         Opt("lookupTableOrder", &S::lookupTableOrder,
-            "above 0: the first layer embeds so many words stacked in the input, each by the same matrix"),
-        Opt("maOrder", &S::maOrder, "LBLM: how many past words it sees"),
-        Opt("vocabSize", &S::vocabSize, "networks with word classes: size of the vocabulary, that of the output layer"),
-        Opt("nbrClass", &S::nbrClass, "networks with word classes: how many classes"),
-        Opt("noise_number", &S::noise_number, "NCELSTM: how many noise words a word is told from"),
+            "above 0: number of words stacked in the input, each of which the first layer embeds with the same matrix"),
+        Opt("maOrder", &S::maOrder, "LBLM: number of past words"),
+        Opt("vocabSize", &S::vocabSize,
+            "networks with word classes: vocabulary size, equal to the size of the output layer"),
+        Opt("nbrClass", &S::nbrClass, "networks with word classes: number of classes"),
+        Opt("noise_number", &S::noise_number, "NCELSTM: number of noise words for each word"),
         Opt("directConnect", &S::directConnect, "NCELSTM: layers connected directly to the last hidden layer"),
         Opt("constInputGateValue", &S::constInputGateValue, "LSTM: no input gate (it is 1)"),
         Opt("constForgetGateValue", &S::constForgetGateValue, "LSTM: no forget gate (it is 1)"),
@@ -284,12 +283,12 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
         Opt("streamSizes", &S::streamSizes,
             "TRANSDUCER, JOINTCONDITIONALBILSTMSTREAMS: sizes of the inputs, featurepastValueedTarget and ltrForward"),
         Opt("lookupTableOrderSizes", &S::lookupTableOrderSizes,
-            "TRANSDUCER, JOINTCONDITIONALBILSTMSTREAMS: how many words stand stacked in each of the inputs"),
+            "TRANSDUCER, JOINTCONDITIONALBILSTMSTREAMS: number of words stacked in each input"),
         Opt("labelEmbeddingSize", &S::labelEmbeddingSize, "").WithoutEffect(),
-        Opt("deviceId", &S::deviceId, "the command's counts").WithoutEffect(),
+        Opt("deviceId", &S::deviceId, "deviceId of the command decides").WithoutEffect(),
         Opt("word2cls", &S::word2cls, "the reader reads the words' classes").WithoutEffect(),
         Opt("cls2index", &S::cls2index, "the reader reads the classes' words").WithoutEffect(),
-        Opt("outputLayerSize", &S::outputLayerSize, "convertdbn: size of an output layer that the file lacks"),
+        Opt("outputLayerSize", &S::outputLayerSize, "convertdbn: size of the output layer, if the file has none"),
     };
     return table;
 }
@@ -342,13 +341,13 @@ std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const C
                 add("rnnType",
                     "rnnType DEEPRNN is a feed-forward network, as SIMPLENET; SIMPLERNN has recurrent layers");
     if (!options.recurrentLayer.empty())
-        for (const std::string& problem : VainRecurrentLayers(kind, options))
+        for (const std::string& problem : UnusedRecurrentLayers(kind, options))
             add("recurrentLayer", problem);
     else if ((kind == "SIMPLERNN" || kind == "CLASSLM") && options.layerSizes.size() > 2)
         add("rnnType", "no layer of this " + kind +
                            " is recurrent, since recurrentLayer is not given; recurrentLayer=1 makes the first hidden "
                            "layer recurrent");
-    for (const auto& [key, problem] : VainWordOptions(kind, options))
+    for (const auto& [key, problem] : UnusedWordOptions(kind, options))
         add(key, problem);
     return warnings;
 }

@@ -1,5 +1,5 @@
-// SimpleNetworkBuilder (book 3.2.1): standard networks from a list of layer sizes, node for node as the original builds
-// them (names, order of creation, random seeds).
+// SimpleNetworkBuilder (book 3.2.1): standard networks from a list of layer sizes, with the original's names, order of
+// creation and random seeds.
 #pragma once
 
 #include "Common/Config/Options.h"
@@ -26,7 +26,7 @@ struct SimpleNetworkOptions
     bool needPrior = false;
     bool addDropoutNodes = false;
     size_t randomSeedOffset = 0;
-    SeedStream startValueSeeds; // the command's; no option of the block
+    SeedStream startValueSeeds; // of the command; no option
     // recurrent networks
     std::vector<size_t> recurrentLayer;
     double defaultHiddenActivity = 0.1;
@@ -47,8 +47,8 @@ struct SimpleNetworkOptions
     std::vector<size_t> streamSizes; // of a network with several streams
     std::vector<size_t> lookupTableOrderSizes;
     int outputLayerSize = -1; // of a converted network whose file has no output layer
-    // accepted, without effect here: class files are the reader's business
-    std::string deviceId = "auto"; // without effect here
+    // accepted without effect
+    std::string deviceId = "auto";
     std::string word2cls;
     std::string cls2index;
     int labelEmbeddingSize = 10;
@@ -56,16 +56,16 @@ struct SimpleNetworkOptions
     static const OptionTable<SimpleNetworkOptions>& Options();
 };
 
-// Reads and checks the block; fails (Config) for an unknown network, layer type or criterion with position and near
-// names.
+// Fails (Config) for unknown networks, layer types and criteria, with place and near names.
 SimpleNetworkOptions ReadSimpleNetworkOptions(const ConfigParameters& block);
-// The same for a network whose layer sizes come from elsewhere.
+// The same for a converted network, whose layer sizes come from a file.
 SimpleNetworkOptions ReadConvertedNetworkOptions(const ConfigParameters& block);
 
-// What the options of the block say in vain, with its place: numbers in recurrentLayer that make no layer recurrent.
+// Warnings, with places, about options without effect: numbers in recurrentLayer that make no layer recurrent.
 std::vector<std::string> WarningsOf(const SimpleNetworkOptions& options, const ConfigParameters& block);
 
-// The network, validated, with random start values. encoderOutput: what a decoder takes from another network.
+// Returns the validated network with random start values. encoderOutput: the node of another network from which a
+// decoder takes values.
 std::unique_ptr<ComputationNetwork> BuildSimpleNetwork(const SimpleNetworkOptions& options, DataType dataType,
                                                        std::shared_ptr<Device> device,
                                                        const ComputationNode* encoderOutput = nullptr);

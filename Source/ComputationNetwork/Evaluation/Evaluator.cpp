@@ -1,22 +1,20 @@
-// Runs a plan: flat arrays of steps with raw pointers, built once. Memory is rebound only if a minibatch has another
-// number of columns or another evaluator ran in between (BoundMemory).
+// Builds the steps of a plan and runs them. Memory is rebound only if a minibatch has another number of columns or
+// another evaluator ran in between (BoundMemory).
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 
 #include "Common/Error.h"
-#include "ComputationNetwork/Evaluation/BackwardPass.h"
 #include "ComputationNetwork/Evaluation/BoundMemory.h"
-#include "ComputationNetwork/Evaluation/ForwardPass.h"
-#include "ComputationNetwork/Evaluation/JoinedSteps.h"
-#include "ComputationNetwork/Evaluation/NodeBinder.h"
-#include "ComputationNetwork/Evaluation/StepCounters.h"
+#include "ComputationNetwork/Evaluation/LookupStep.h"
+#include "ComputationNetwork/Evaluation/LoopStep.h"
 #include "ComputationNetwork/Evaluation/StepKey.h"
+#include "ComputationNetwork/Evaluation/Steps.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
-#include "ComputationNetwork/Plan/EvaluationProgram.h"
 #include "Math/Operations.h"
 #include "Math/RepeatedWork.h"
 
 #include <algorithm>
-#include <optional>
+#include <unordered_set>
+#include <utility>
 
 namespace cntk
 {
@@ -39,71 +37,65 @@ bool DependsOn(const ComputationNode& node, const std::vector<const MBLayout*>& 
 
 } // namespace
 
-struct Evaluator::Impl
+// ---- captured passes ----
+
+struct Evaluator::CapturedPasses
 {
-    Impl(ComputationNetwork& network, std::vector<ComputationNodePtr> roots, const EvaluatorOptions& options);
-    ~Impl();
+    CapturedPasses(const std::vector<ComputationNodePtr>& nodes, Device& device)
+        : key(nodes), forward(device, "the forward pass"), backward(device, "the backward pass")
+    {
+        for (const ComputationNodePtr& node : nodes)
+            if (uint64_t* const counter = node->StepCounter())
+                counters.push_back(counter);
+    }
 
-    void Bind();
-    void MakeLayout(ComputationNode& maker);
-    void CheckInputs() const;
-
-    bool IsReadAsSparse(const InputValueNode& input) const;
-    void Forward();
-    void Backward(const ComputationNodePtr& root, bool accumulate, GradientUpdates* updates);
-
-    // The work of Forward and of Backward, which a device may capture and repeat.
-    class ForwardWork;
-    class BackwardWork;
-    void NoteWhatCannotBeRepeated();
-    void RunForwardSteps();
-    void RepeatForwardSteps();
-    void RunBackwardSteps();
-
-    ComputationNetwork& m_network;
-    EvaluatorOptions m_options;
-    EvaluationPlan m_plan;
-    MemoryPlan m_memory;
-    uint64_t m_structureVersion;
-    std::vector<ComputationNodePtr> m_nodes;
-    std::vector<const MBLayout*> m_layoutsToMake; // layouts whose nodes have not run yet
-
-    std::unique_ptr<EvaluationProgram> m_program;
-    std::optional<JoinedSteps> m_joined;
-    std::optional<ForwardPass> m_forwardPass;
-    std::optional<BackwardPass> m_backwardPass;
-    std::optional<BoundMemory> m_bound;
-    std::vector<InputValueNode*> m_inputs;
-    std::vector<InputValueNode*> m_inputsReadAsSparse; // dense inputs whose dense form has no reader
-    std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
-    bool m_isBound = false;
-
-    std::optional<StepKey> m_key;
-    std::vector<uint64_t>* m_lastKey = nullptr; // of the last Forward
-    std::vector<uint64_t> m_backwardKey;
-    std::optional<RepeatedWork> m_forwardWork;
-    std::optional<RepeatedWork> m_backwardWork;
-    std::optional<StepCounters> m_counters; // only if the device repeats the forward pass
+    StepKey key;
+    std::vector<uint64_t>* lastKey = nullptr; // of the last Forward
+    std::vector<uint64_t> backwardKey;
+    RepeatedWork forward, backward;
+    std::vector<uint64_t*> counters; // that ForwardProp advances, in nodes, which the plan keeps alive
+    std::vector<uint64_t> savedCounters;
 };
 
-class Evaluator::Impl::ForwardWork final : public RepeatedWork::Steps
+class Evaluator::CapturedForward final : public RepeatedWork::Steps
 {
 public:
-    explicit ForwardWork(Impl& evaluator) : m_evaluator(evaluator) {}
+    explicit CapturedForward(Evaluator& evaluator) : m_evaluator(evaluator), m_passes(*evaluator.m_captured) {}
 
     void Run() override { m_evaluator.RunForwardSteps(); }
-    void Repeat() override { m_evaluator.RepeatForwardSteps(); }
-    void Save() override { m_evaluator.m_counters->Save(); }
-    void Restore() override { m_evaluator.m_counters->Restore(); }
+    // Runs the steps with counters, and saves the nodes' state for the next minibatch.
+    void Repeat() override
+    {
+        const auto counts = [](const ComputationNodePtr& node) { return node->StepCounter() != nullptr; };
+        for (const auto& step : m_evaluator.m_steps)
+        {
+            const std::vector<ComputationNodePtr>& nodes = step->Plan().nodes;
+            if (std::any_of(nodes.begin(), nodes.end(), counts))
+                step->Forward();
+            step->EndForward();
+        }
+    }
+    void Save() override
+    {
+        m_passes.savedCounters.clear();
+        for (const uint64_t* counter : m_passes.counters)
+            m_passes.savedCounters.push_back(*counter);
+    }
+    void Restore() override
+    {
+        for (size_t i = 0; i < m_passes.counters.size(); i++)
+            *m_passes.counters[i] = m_passes.savedCounters[i];
+    }
 
 private:
-    Impl& m_evaluator;
+    Evaluator& m_evaluator;
+    CapturedPasses& m_passes;
 };
 
-class Evaluator::Impl::BackwardWork final : public RepeatedWork::Steps
+class Evaluator::CapturedBackward final : public RepeatedWork::Steps
 {
 public:
-    explicit BackwardWork(Impl& evaluator) : m_evaluator(evaluator) {}
+    explicit CapturedBackward(Evaluator& evaluator) : m_evaluator(evaluator) {}
 
     void Run() override { m_evaluator.RunBackwardSteps(); }
     void Repeat() override {}
@@ -115,13 +107,34 @@ public:
     }
 
 private:
-    Impl& m_evaluator;
+    Evaluator& m_evaluator;
 };
+
+void Evaluator::PrepareCapture()
+{
+    m_captured = std::make_unique<CapturedPasses>(m_nodes, m_network.GetDevice());
+    if (!m_captured->forward.IsOn())
+    {
+        m_captured.reset();
+        return;
+    }
+    for (const ComputationNodePtr& node : m_nodes)
+    {
+        // Precomputed nodes make one pass over the data and must run for every minibatch.
+        if (node->IsPrecomputed() && node->ReadsInputs())
+            m_captured->forward.TurnOff(nullptr);
+        if (node->Type().traits.makesLayout)
+        {
+            m_captured->forward.TurnOff("the layout of a minibatch follows from values");
+            m_captured->backward.TurnOff("the layout of a minibatch follows from values");
+        }
+    }
+}
 
 // ---- planning ----
 
-Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePtr> roots,
-                      const EvaluatorOptions& options)
+Evaluator::Evaluator(ComputationNetwork& network, std::vector<ComputationNodePtr> roots,
+                     const EvaluatorOptions& options)
     : m_network(network), m_options(options), m_structureVersion(network.StructureVersion())
 {
     m_plan = EvaluationPlan::Build(roots, {.training = options.training,
@@ -137,13 +150,43 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
         CheckPlan(m_plan, m_memory);
 
     m_nodes = m_plan.NodesInOrder();
-    m_program = std::make_unique<EvaluationProgram>(m_plan, m_memory, options.frameByFrame);
-    m_joined.emplace(
-        m_plan, m_memory, *m_program,
-        JoinedSteps::Settings{.joinLoops = options.fuse && !options.frameByFrame, .keepValues = options.keepValues});
-    m_forwardPass.emplace(network, *m_program, *m_joined, [this](ComputationNode& maker) { MakeLayout(maker); });
-    m_backwardPass.emplace(*m_program, *m_joined);
+    CollectLeaves();
+    MakeSteps();
+    BoundMemory::Elsewhere boundBySteps;
+    for (const auto& step : m_steps)
+        step->AppendBound(boundBySteps);
+    m_bound = std::make_unique<BoundMemory>(m_nodes, m_memory, boundBySteps, network.GetDevice());
+    m_backwardPass = std::make_unique<BackwardPass>();
+    PrepareCapture();
+}
 
+void Evaluator::MakeSteps()
+{
+    std::unordered_set<const ComputationNode*> wanted; // nodes whose values are read after Forward
+    for (const auto* nodes : {&m_plan.Roots(), &std::as_const(m_options.keepValues)})
+        for (const ComputationNodePtr& node : *nodes)
+            wanted.insert(node.get());
+    std::vector<StepCalls> calls = PlanBackward(m_plan, m_memory, m_options.frameByFrame);
+    const bool joinsLoops = m_options.fuse && !m_options.frameByFrame;
+    const auto make = [&](const PlanStep& step, StepCalls own) -> std::unique_ptr<Step>
+    {
+        if (step.kind == PlanStep::Kind::Lookup)
+            return std::make_unique<LookupStep>(step, std::move(own));
+        if (step.kind == PlanStep::Kind::FusedAffine)
+            return std::make_unique<AffineStep>(step, std::move(own));
+        if (step.kind == PlanStep::Kind::Loop && joinsLoops)
+            return std::make_unique<LoopStep>(step, std::move(own), m_plan, wanted, m_panels);
+        if (step.kind == PlanStep::Kind::Loop || (m_options.frameByFrame && CanRunInTime(*step.nodes.front())))
+            return std::make_unique<TimeStep>(step, std::move(own));
+        return std::make_unique<NodeStep>(step, std::move(own), m_network,
+                                          [this](ComputationNode& maker) { MakeLayout(maker); });
+    };
+    for (size_t i = 0; i < calls.size(); i++)
+        m_steps.push_back(make(m_plan.Steps()[i], std::move(calls[i])));
+}
+
+void Evaluator::CollectLeaves()
+{
     for (const ComputationNodePtr& node : m_nodes)
     {
         if (auto* input = dynamic_cast<InputValueNode*>(node.get()))
@@ -159,34 +202,10 @@ Evaluator::Impl::Impl(ComputationNetwork& network, std::vector<ComputationNodePt
     // Paired networks may have parameters of the same name: the order of the plan decides.
     std::stable_sort(m_parameters.begin(), m_parameters.end(),
                      [](const auto& a, const auto& b) { return a->Name() < b->Name(); });
-    m_bound.emplace(m_nodes, m_memory, m_joined->BoundElsewhere(), network.GetDevice());
-    m_key.emplace(m_nodes);
-    m_forwardWork.emplace(network.GetDevice(), "the forward pass");
-    m_backwardWork.emplace(network.GetDevice(), "the backward pass");
-    if (m_forwardWork->IsOn())
-    {
-        m_counters.emplace(*m_program);
-        NoteWhatCannotBeRepeated();
-    }
-}
-
-void Evaluator::Impl::NoteWhatCannotBeRepeated()
-{
-    for (ComputationNode* node : m_program->forwardNodes)
-    {
-        // Precomputed nodes make one pass over the data and must run for every minibatch.
-        if (node->IsPrecomputed() && node->ReadsInputs())
-            m_forwardWork->TurnOff(nullptr);
-        if (node->Type().traits.makesLayout)
-        {
-            m_forwardWork->TurnOff("the layout of a minibatch follows from values");
-            m_backwardWork->TurnOff("the layout of a minibatch follows from values");
-        }
-    }
 }
 
 // Returns true if all readers of a dense input use its sparse form whenever its data are sparse.
-bool Evaluator::Impl::IsReadAsSparse(const InputValueNode& input) const
+bool Evaluator::IsReadAsSparse(const InputValueNode& input) const
 {
     const auto isInput = [&](const ComputationNodePtr& node) { return node.get() == &input; };
     const std::vector<ComputationNodePtr>& kept = m_options.keepValues;
@@ -200,11 +219,12 @@ bool Evaluator::Impl::IsReadAsSparse(const InputValueNode& input) const
     return true;
 }
 
-Evaluator::Impl::~Impl()
+Evaluator::~Evaluator()
 {
     if (m_network.BoundBy() != this)
         return;
-    m_joined->Unbind();
+    for (const auto& step : m_steps)
+        step->Unbind();
     for (InputValueNode* input : m_inputsReadAsSparse)
         input->ReadAsSparse(false);
     m_bound->Unbind(); // no views of freed memory
@@ -213,7 +233,7 @@ Evaluator::Impl::~Impl()
 
 // ---- memory ----
 
-void Evaluator::Impl::Bind()
+void Evaluator::Bind()
 {
     const bool layoutsChanged = m_bound->TakeForms();
     if (m_isBound && m_network.BoundBy() == this && !layoutsChanged)
@@ -235,20 +255,23 @@ void Evaluator::Impl::Bind()
         input->ReadAsSparse(std::find(m_inputsReadAsSparse.begin(), m_inputsReadAsSparse.end(), input) !=
                             m_inputsReadAsSparse.end());
     m_bound->Bind();
-    m_joined->Bind();
+    for (const auto& step : m_steps)
+        step->Bind();
 }
 
-void Evaluator::Impl::MakeLayout(ComputationNode& maker)
+void Evaluator::MakeLayout(ComputationNode& maker)
 {
     const std::vector<const MBLayout*>& made = m_bound->MakeLayout(maker, m_network);
     std::erase(m_layoutsToMake, maker.GetMBLayout().get());
-    m_joined->BindLoopsOf(made);
+    for (const auto& step : m_steps)
+        if (step->Plan().kind == PlanStep::Kind::Loop && Contains(made, *step->Plan().nodes.front()))
+            step->Bind();
     for (const ComputationNodePtr& node : m_nodes)
         if (DependsOn(*node, made) && !DependsOn(*node, m_layoutsToMake))
             node->BeginForwardProp();
 }
 
-void Evaluator::Impl::CheckInputs() const
+void Evaluator::CheckInputs() const
 {
     for (const InputValueNode* input : m_inputs)
     {
@@ -262,12 +285,32 @@ void Evaluator::Impl::CheckInputs() const
     }
 }
 
+size_t Evaluator::BytesAllocated() const
+{
+    size_t bytes = m_bound->Bytes() + m_panels.Bytes();
+    for (const auto& step : m_steps)
+        bytes += step->Bytes();
+    return bytes;
+}
+
+void Evaluator::BindGradients()
+{
+    Bind();
+}
+
+void Evaluator::SetTraining(bool isTraining)
+{
+    m_options.training = isTraining;
+    for (const ComputationNodePtr& node : m_nodes)
+        NodeBinder::SetTraining(*node, isTraining);
+}
+
 // ---- forward ----
 
-void Evaluator::Impl::Forward()
+void Evaluator::Forward()
 {
     m_layoutsToMake.clear();
-    for (ComputationNode* node : m_program->forwardNodes)
+    for (const ComputationNodePtr& node : m_nodes)
         if (node->Type().traits.makesLayout)
         {
             node->ReserveLayout();
@@ -276,45 +319,46 @@ void Evaluator::Impl::Forward()
     m_bound->UpdateLayouts(m_network);
     Bind();
     CheckInputs();
-    for (const MBLayout* layout : m_key->Layouts())
-        if (layout->HasGaps())
-            m_network.GetDevice().ExpectMask(layout->ColumnMask());
-    for (ComputationNode* node : m_program->forwardNodes)
+    m_bound->ExpectMasks(m_network.GetDevice());
+    for (const ComputationNodePtr& node : m_nodes)
         if (!DependsOn(*node, m_layoutsToMake))
             node->BeginForwardProp();
-    m_lastKey = nullptr;
-    if (!m_forwardWork->IsOn() && !m_backwardWork->IsOn())
+    if (m_captured == nullptr)
         return RunForwardSteps();
-    m_lastKey = &m_key->Make(m_options.training);
-    ForwardWork work(*this);
-    m_forwardWork->Run(*m_lastKey, work);
+    m_captured->lastKey = nullptr;
+    if (!m_captured->forward.IsOn() && !m_captured->backward.IsOn())
+        return RunForwardSteps();
+    m_captured->lastKey = &m_captured->key.Make(m_options.training);
+    CapturedForward work(*this);
+    m_captured->forward.Run(*m_captured->lastKey, work);
 }
 
-// Advances counters and saves the nodes' state for the next minibatch, after a pass that the device repeated.
-void Evaluator::Impl::RepeatForwardSteps()
+void Evaluator::RunForwardSteps()
 {
-    for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
-        if (m_counters->StepCounts(i))
-            m_forwardPass->RunStep(i);
-        else
-            m_forwardPass->EndStep(i);
-}
-
-void Evaluator::Impl::RunForwardSteps()
-{
-    for (size_t i = 0; i < m_program->forwardSteps.size(); i++)
+    for (size_t i = 0; i < m_steps.size(); i++)
     {
         if (m_options.poisonMemory)
             m_bound->Poison(i, BoundMemory::Moment::BeforeStep);
-        m_forwardPass->RunStep(i);
+        m_steps[i]->Forward();
+        m_steps[i]->EndForward();
         if (m_options.poisonMemory)
-            m_bound->Poison(i, BoundMemory::Moment::BehindStep);
+            m_bound->Poison(i, BoundMemory::Moment::AfterStep);
     }
 }
 
 // ---- backward ----
 
-void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate, GradientUpdates* updates)
+void Evaluator::Backward(const ComputationNodePtr& root, GradientUpdates* updates)
+{
+    Backward(root, false, updates);
+}
+
+void Evaluator::BackwardAccumulate(const ComputationNodePtr& root)
+{
+    Backward(root, true, nullptr);
+}
+
+void Evaluator::Backward(const ComputationNodePtr& root, bool accumulate, GradientUpdates* updates)
 {
     if (!m_plan.BackwardRoot() || root != m_plan.BackwardRoot())
         Fail(ErrorKind::Internal, "back-propagation from '", root->Name(), "' was not planned",
@@ -323,85 +367,28 @@ void Evaluator::Impl::Backward(const ComputationNodePtr& root, bool accumulate, 
         Fail(ErrorKind::Internal, "back-propagation from '", root->Name(), "' without a forward pass before it");
     if (!m_plan.NeedsGradient(root.get()))
         return;
-    m_backwardPass->SetAccumulates(accumulate);
-    m_backwardPass->SetUpdates(m_backwardWork->IsOn() ? nullptr : updates);
-    if (m_lastKey == nullptr || !m_backwardWork->IsOn())
+    const bool isCaptured = m_captured != nullptr && m_captured->backward.IsOn();
+    m_backwardPass->Begin(accumulate, isCaptured ? nullptr : updates);
+    if (!isCaptured || m_captured->lastKey == nullptr)
         return RunBackwardSteps();
-    m_backwardKey.assign(m_lastKey->begin(), m_lastKey->end());
-    m_backwardKey.push_back(accumulate);
+    std::vector<uint64_t>& key = m_captured->backwardKey;
+    key.assign(m_captured->lastKey->begin(), m_captured->lastKey->end());
+    key.push_back(accumulate);
     for (const auto& parameter : m_parameters)
-        m_backwardKey.push_back(parameter->GradientColumns().all);
-    BackwardWork work(*this);
-    m_backwardWork->Run(m_backwardKey, work);
+        key.push_back(parameter->GradientColumns().all);
+    CapturedBackward work(*this);
+    m_captured->backward.Run(key, work);
 }
 
-void Evaluator::Impl::RunBackwardSteps()
+void Evaluator::RunBackwardSteps()
 {
     Ops::Fill(m_plan.BackwardRoot()->Gradient(), 1);
-    const size_t stepCount = m_program->backwardSteps.size();
-    for (size_t i = 0; i < stepCount; i++)
+    for (size_t i = m_steps.size(); i-- > 0;)
     {
-        m_backwardPass->RunStep(i);
+        m_steps[i]->Backward(*m_backwardPass);
         if (m_options.poisonMemory)
-            m_bound->Poison(stepCount + i, BoundMemory::Moment::BehindStep);
+            m_bound->Poison(2 * m_steps.size() - 1 - i, BoundMemory::Moment::AfterStep);
     }
-}
-
-// ---- public interface ----
-
-Evaluator::Evaluator(ComputationNetwork& network, std::vector<ComputationNodePtr> roots,
-                     const EvaluatorOptions& options)
-    : m_impl(std::make_unique<Impl>(network, std::move(roots), options))
-{
-}
-
-Evaluator::~Evaluator() = default;
-
-void Evaluator::Forward()
-{
-    m_impl->Forward();
-}
-
-void Evaluator::Backward(const ComputationNodePtr& root, GradientUpdates* updates)
-{
-    m_impl->Backward(root, false, updates);
-}
-
-void Evaluator::BackwardAccumulate(const ComputationNodePtr& root)
-{
-    m_impl->Backward(root, true, nullptr);
-}
-
-void Evaluator::BindGradients()
-{
-    m_impl->Bind();
-}
-
-void Evaluator::SetTraining(bool isTraining)
-{
-    m_impl->m_options.training = isTraining;
-    for (const ComputationNodePtr& node : m_impl->m_nodes)
-        NodeBinder::SetTraining(*node, isTraining);
-}
-
-const std::vector<std::shared_ptr<LearnableParameterNode>>& Evaluator::Parameters() const
-{
-    return m_impl->m_parameters;
-}
-
-const EvaluationPlan& Evaluator::Plan() const
-{
-    return m_impl->m_plan;
-}
-
-const MemoryPlan& Evaluator::Memory() const
-{
-    return m_impl->m_memory;
-}
-
-size_t Evaluator::BytesAllocated() const
-{
-    return m_impl->m_bound->Bytes() + m_impl->m_joined->Bytes();
 }
 
 } // namespace cntk

@@ -2,17 +2,23 @@
 #pragma once
 
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "ComputationNetwork/Evaluation/GradientUpdates.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/Plan/EvaluationPlan.h"
 #include "ComputationNetwork/Plan/MemoryPlan.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace cntk
 {
 
+class BackwardPass;
+class BoundMemory;
+class InputValueNode;
 class LearnableParameterNode;
+class Step;
 
 struct EvaluatorOptions
 {
@@ -54,15 +60,45 @@ public:
     void SetTraining(bool isTraining);
 
     // Trainable parameters below the backward root, in case-sensitive order of names (the update and checkpoint order).
-    const std::vector<std::shared_ptr<LearnableParameterNode>>& Parameters() const;
+    const std::vector<std::shared_ptr<LearnableParameterNode>>& Parameters() const { return m_parameters; }
 
-    const EvaluationPlan& Plan() const;
-    const MemoryPlan& Memory() const;
+    const EvaluationPlan& Plan() const { return m_plan; }
+    const MemoryPlan& Memory() const { return m_memory; }
     size_t BytesAllocated() const;
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> m_impl;
+    // Passes that a device captures and repeats.
+    struct CapturedPasses;
+    class CapturedForward;
+    class CapturedBackward;
+
+    void MakeSteps();
+    void CollectLeaves();
+    bool IsReadAsSparse(const InputValueNode& input) const;
+    void PrepareCapture();
+    void Bind();
+    void MakeLayout(ComputationNode& maker);
+    void CheckInputs() const;
+    void RunForwardSteps();
+    void RunBackwardSteps();
+    void Backward(const ComputationNodePtr& root, bool accumulate, GradientUpdates* updates);
+
+    ComputationNetwork& m_network;
+    EvaluatorOptions m_options;
+    EvaluationPlan m_plan;
+    MemoryPlan m_memory;
+    uint64_t m_structureVersion;
+    std::vector<ComputationNodePtr> m_nodes;
+    std::vector<InputValueNode*> m_inputs;
+    std::vector<InputValueNode*> m_inputsReadAsSparse; // dense inputs whose dense form has no reader
+    std::vector<std::shared_ptr<LearnableParameterNode>> m_parameters;
+    Buffer m_panels;                            // packed weights of the current loop
+    std::vector<std::unique_ptr<Step>> m_steps; // one for each step of the plan
+    std::unique_ptr<BackwardPass> m_backwardPass;
+    std::unique_ptr<BoundMemory> m_bound;
+    bool m_isBound = false;
+    std::vector<const MBLayout*> m_layoutsToMake; // layouts whose nodes have not run yet
+    std::unique_ptr<CapturedPasses> m_captured;   // null: the device repeats neither pass
 };
 
 } // namespace cntk

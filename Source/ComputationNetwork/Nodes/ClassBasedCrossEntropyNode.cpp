@@ -1,7 +1,7 @@
 // ClassBasedCrossEntropyWithSoftmax: the softmax over the word classes and the softmax over the words of a sample's
 // class.
 #include "Common/Error.h"
-#include "ComputationNetwork/Evaluation/GradientUpdates.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/Nodes/VocabularyCriterion.h"
 #include "Math/SampledProducts.h"
 
@@ -165,6 +165,7 @@ void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry)
         VocabularyCriterionType("ClassBasedCrossEntropyWithSoftmax", {"CBCEWithSM", "ClassCrossEntropyWithSoftmax"});
     classes.inputNames = {"labels", "x", "W", "classScores"};
     classes.traits.replacesTouchedColumns = true;
+    classes.traits.labelForm = LabelForm::WordsWithClasses;
     classes.doc = "v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(classScores)[c]) over all samples; labels "
                   "have 4 numbers each: word y, its class c, the first word l of the class and the first word r of the "
                   "next. Only the words of a sample's class are computed.";

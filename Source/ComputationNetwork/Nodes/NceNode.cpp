@@ -285,6 +285,7 @@ void RegisterNceNodes(NodeRegistry& registry)
     NodeType nce = VocabularyCriterionType("NCEBasedCrossEntropyWithSoftmax",
                                            {"NoiseContrastiveEstimation", "NoiseContrastiveEstimationNode"});
     nce.inputNames = {"labels", "x", "W", "b"};
+    nce.traits.labelForm = LabelForm::WordsWithNoise;
     nce.doc =
         "noise contrastive estimation. Training labels have K+1 pairs a sample: the word and the log of its noise "
         "probability, then K noise words with the logarithm negated. s = W(:, word)' x + b, q = ln K + log "

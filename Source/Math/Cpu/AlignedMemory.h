@@ -1,4 +1,4 @@
-// Memory for operands in work, at the boundary of a cache line.
+// Aligned memory for operands, and the arithmetic of cutting sizes into blocks.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,18 @@
 
 namespace cntk
 {
+
+// Blocks of a size that cover the value.
+constexpr size_t PartsOf(size_t value, size_t part)
+{
+    return (value + part - 1) / part;
+}
+
+// The least multiple of the unit that is not below the value.
+constexpr size_t RoundUp(size_t value, size_t unit)
+{
+    return PartsOf(value, unit) * unit;
+}
 
 constexpr size_t c_cacheLine = 64; // bytes
 
@@ -21,7 +33,7 @@ inline AlignedMemory MakeAlignedMemory(size_t bytes)
     return AlignedMemory(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(c_cacheLine))));
 }
 
-// Grows and is kept: a steady state allocates nothing. What it held is lost where it grows.
+// Memory that is kept between uses, so that a steady state allocates nothing. Growing discards its content.
 class GrowingMemory
 {
 public:
@@ -31,7 +43,7 @@ public:
         const size_t bytes = elements * sizeof(T);
         if (bytes > m_bytes)
         {
-            m_memory.reset(); // before the new one is there
+            m_memory.reset(); // frees before it allocates
             m_bytes = 0;
             m_memory = MakeAlignedMemory(bytes);
             m_bytes = bytes;

@@ -1,7 +1,7 @@
 // Element-wise calls, copies, fills and sums over whole matrices.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/ElementwiseRunner.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 #include "Math/Matrix.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "Math/Cpu/AlignedMemory.h"
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/ElementwiseRunner.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 #include "Math/ElementwiseChain.h"
 
 #include <algorithm>

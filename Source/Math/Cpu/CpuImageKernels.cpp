@@ -1,7 +1,7 @@
 // Convolution and pooling: which way each geometry goes.
 #include "Math/Cpu/CpuImageKernels.h"
 
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 
 namespace cntk
 {

@@ -1,7 +1,7 @@
 // Products of dense and sparse matrices.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/PickedColumns.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 #include "Math/Products.h"
 
 #include <algorithm>

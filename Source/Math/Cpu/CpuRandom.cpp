@@ -1,7 +1,7 @@
 // The original's random streams. Not in the files of the instruction sets: a fused multiply-add would change last bits.
 #include "Common/Random.h"
 #include "Math/Cpu/CpuKernels.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 
 #include <algorithm>
 

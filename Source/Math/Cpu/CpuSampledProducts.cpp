@@ -1,7 +1,7 @@
 // Products with the columns that samples ask for: groups of samples share a slice of the weights. Few samples a group
 // go one by one past the slice, which stays in the cache; many become a matrix product.
 #include "Math/Cpu/CpuKernels.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 #include "Math/SampledProducts.h"
 
 #include <algorithm>

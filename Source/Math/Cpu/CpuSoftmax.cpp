@@ -1,6 +1,6 @@
 // The softmax family, column by column, and the criterion built on it.
 #include "Math/Cpu/CpuKernels.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Embeddings: columns of a table by sparse one-hot words.
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/PickedColumns.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 
 #include <algorithm>
 

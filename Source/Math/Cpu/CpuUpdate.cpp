@@ -1,6 +1,6 @@
 // Gradient descent with and without momentum: one pass over the parameter.
 #include "Math/Cpu/CpuKernels.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 
 #include <algorithm>
 #include <cstddef>

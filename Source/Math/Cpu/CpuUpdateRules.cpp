@@ -1,6 +1,6 @@
 // The other update rules, of UpdateFormulas.h: stretches of the parameter go to the threads.
 #include "Math/Cpu/CpuKernels.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 #include "Math/UpdateRules.h"
 
 #include <algorithm>

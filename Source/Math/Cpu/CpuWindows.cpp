@@ -1,7 +1,7 @@
 // Convolution and pooling over any number of axes, with shared kernels or not. The loops walk along the windows, whose
 // elements along the first axis are contiguous.
 #include "Math/Cpu/CpuImageKernels.h"
-#include "Math/Cpu/Threads.h"
+#include "Math/Cpu/ThreadPool.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #include "Math/Cpu/GemmContext.h"
 
 #include "Common/Error.h"
-#include "Math/Cpu/Blocks.h"
+#include "Math/Cpu/AlignedMemory.h"
 
 #include <algorithm>
 #include <limits>

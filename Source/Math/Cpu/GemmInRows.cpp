@@ -2,7 +2,7 @@
 // a time while many are left, then those of other threads' rows.
 #include "Math/Cpu/GemmInRows.h"
 
-#include "Math/Cpu/Blocks.h"
+#include "Math/Cpu/AlignedMemory.h"
 
 #include <algorithm>
 #include <limits>

@@ -2,7 +2,7 @@
 // the rows.
 #include "Math/Cpu/GemmPrepacked.h"
 
-#include "Math/Cpu/Blocks.h"
+#include "Math/Cpu/AlignedMemory.h"
 
 #include <algorithm>
 #include <array>

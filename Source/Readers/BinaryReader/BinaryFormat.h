@@ -1,5 +1,5 @@
 // The binary data files of CNTK v1.1: a header of 320 bytes before the file and before each section, sections at
-// multiples of 64 KiB, little-endian numbers (layout: Documentation/Compatibility.md).
+// multiples of 64 KiB, little-endian numbers (Documentation/Compatibility/Readers.md).
 #pragma once
 
 #include "Common/File.h"

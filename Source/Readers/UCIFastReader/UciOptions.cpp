@@ -223,7 +223,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
             config.Where(), ErrorKind::Config,
             "the reader has no feature block; it needs one such as features=[dim=2; start=0], named as the network's "
             "input",
-            names.empty() ? "" : "; blocks that are there: ", Join(names, ", "));
+            names.empty() ? "" : "; its blocks are ", Join(names, ", "));
     return uci;
 }
 

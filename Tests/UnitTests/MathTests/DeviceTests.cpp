@@ -18,8 +18,8 @@ TEST(DeviceTests, TheCpuHasSeveralNames)
         EXPECT_EQ(MakeDevice(name)->Id(), c_cpuDevice) << name;
 }
 
-// The reason is that there is no GPU or that its backend is not proved.
-TEST(DeviceTests, AutoSaysWhyItTakesTheCpu)
+// The reason is that no usable GPU exists.
+TEST(DeviceTests, AutoLogsWhyItTakesTheCpu)
 {
     for (const char* name : {"auto", "Auto"})
     {
@@ -33,7 +33,7 @@ TEST(DeviceTests, AutoSaysWhyItTakesTheCpu)
     }
 }
 
-TEST(DeviceTests, SaysWhatItRunsOn)
+TEST(DeviceTests, DescribesItself)
 {
     EXPECT_THAT(MakeCpuDevice({.threads = 1})->Describe(), testing::StartsWith("CPU (1 thread, "));
     EXPECT_EQ(MakeReferenceDevice()->Describe(), "Reference (1 thread)");

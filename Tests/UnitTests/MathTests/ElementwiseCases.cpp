@@ -26,7 +26,7 @@ void Apply(ElementwiseOp op, const std::vector<TensorView>& inputs, const Tensor
         Ops::Elementwise(op, inputs[0], inputs[1], inputs[2], output, alpha, beta, reduce);
 }
 
-// Limits of Clip and SoftThreshold make sense for positive values only.
+// Limits of Clip and SoftThreshold must be positive.
 std::vector<TensorView> InputsOf(KernelCaseRun& run, ElementwiseOp op, const TensorShape& shape)
 {
     std::vector<TensorView> inputs{run.TensorInput(shape)};
@@ -75,7 +75,7 @@ void AddOperationCases(std::vector<KernelCase>& cases)
     }
 }
 
-// Shapes of inputs and output, per axis.
+// Shapes of inputs and output.
 struct Broadcast
 {
     const char* name;
@@ -111,7 +111,7 @@ void AddBroadcastCases(std::vector<KernelCase>& cases)
         {"ReduceAlternatingOther", {2, 3, 3, 2, 2, 3, 3, 2}, {2, 1, 1, 2, 1, 3, 1, 2}, {1, 3, 1, 2, 1, 3, 1, 2}},
         {"ReduceWide", {700, 5}, {1}, {700}},
         {"ReduceLong", {7, 1000}, {1}, {7}},
-        // Worth three threads.
+        // Large enough for three threads.
         {"Large", {700, 150}, {700, 150}, {700, 150}},
         {"LargeBias", {700, 150}, {700}, {700, 150}},
         {"LargeReduceColumns", {700, 800}, {700}, {700}},
@@ -173,7 +173,7 @@ void AddStrideCases(std::vector<KernelCase>& cases)
                          Apply(ElementwiseOp::Sum, {row, run.Input(4, 900)}, run.Output(6, 900).Rows(1, 4));
                          Apply(ElementwiseOp::Square, {row}, run.Output(3, 900).Rows(2, 1), 1, 1);
                      }});
-    // Gaps hold no numbers: none, some or all of the samples are data, of which there may be one.
+    // Gaps hold NaN. None, some or all of the samples are data; there may be one sample.
     cases.push_back(
         {"OverData", [](KernelCaseRun& run)
          {
@@ -193,7 +193,7 @@ void AddStrideCases(std::vector<KernelCase>& cases)
                      Ops::ElementwiseOverData(ElementwiseOp::Abs, a, mask, run.Undefined(1, 1), 0.5);
                      const auto sample = [](const MatrixView& view, const TensorShape& shape, bool isSamples)
                      { return TensorView::OfSamples(view, shape, 3, isSamples); };
-                     // Sums over an axis of the sample, too: below another one, and above it.
+                     // Sums over an axis of the sample, too, before and after another axis.
                      for (const TensorShape& shape : {TensorShape{1, 2, 2}, TensorShape{3, 2, 1}})
                          Ops::ElementwiseOverData(ElementwiseOp::Copy, sample(a, {3, 2, 2}, true), mask,
                                                   sample(run.Output(shape.Elements(), 1), shape, false), 2, 0.5);

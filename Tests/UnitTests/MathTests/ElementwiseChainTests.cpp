@@ -1,4 +1,4 @@
-// Chains of element-wise operations give, bit for bit, what their links give one after another.
+// Chains of element-wise operations have the same bits as their operations one after another.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/EmulatedGpu.h"
@@ -41,7 +41,8 @@ ElementwiseLink::Place PlaceOf(const MatrixView& view, bool isRepeated = false)
     return {view.data, isRepeated ? 0 : view.stride};
 }
 
-// A gate of an LSTM, forward and backward. A parameter is one column for all; operands have gaps between columns.
+// A gate of an LSTM, forward and backward. A parameter is one column for all samples; operands have padding between
+// columns.
 struct Gate
 {
     Gate(Device& device, DataType type, size_t rows, size_t columns)
@@ -77,7 +78,7 @@ struct Gate
         return chain;
     }
 
-    // The columns that the chain is run on, link by link.
+    // Runs these columns one operation after another.
     void RunLinks(size_t first, size_t count) const
     {
         const auto at = [&](const MatrixView& view) { return TensorView(view.Columns(first, count)); };
@@ -110,7 +111,7 @@ struct Gate
 
 } // namespace
 
-TEST_P(ElementwiseChainTests, GiveTheSameBitsAsTheirLinks)
+TEST_P(ElementwiseChainTests, GiveTheSameBitsAsSingleOperations)
 {
     const auto [type, backend] = GetParam();
     const auto device = MakeBackend(backend);
@@ -125,8 +126,8 @@ TEST_P(ElementwiseChainTests, GiveTheSameBitsAsTheirLinks)
         }
 }
 
-// A place that has the columns of one time step is written anew by each of them.
-TEST_P(ElementwiseChainTests, OneStepMayHaveMemoryOfItsOwn)
+// An operand that holds only one time step is overwritten by each step.
+TEST_P(ElementwiseChainTests, OneStepMayHaveItsOwnMemory)
 {
     const auto [type, backend] = GetParam();
     const auto device = MakeBackend(backend);
@@ -157,14 +158,14 @@ TEST_P(ElementwiseChainTests, OneStepMayHaveMemoryOfItsOwn)
         }
 }
 
-// Results that only later links read need not be written, and may take turns in one place; everything else is the same.
-TEST_P(ElementwiseChainTests, TemporariesChangeNothingElse)
+// Results that only later operations read need not be written, and may share memory; all other results are the same.
+TEST_P(ElementwiseChainTests, TemporariesDoNotChangeOtherResults)
 {
     const auto [type, backend] = GetParam();
     const auto device = MakeBackend(backend);
     for (const size_t rows : {1, 7, 200, 1111, 9000})
         for (const size_t columns : {1, 10, 65})
-            for (const int number : {0, 3, 1000}) // as many as a backend may have no room for
+            for (const int number : {0, 3, 1000}) // more than a backend may have room for
             {
                 const Gate gate(*device, type, rows, columns), apart(*device, type, rows, columns);
                 ElementwiseChain chain = gate.Chain();
@@ -193,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(, ElementwiseChainTests,
                                           testing::Values(Backend::Reference, Backend::OneThread, Backend::FourThreads,
                                                           Backend::EmulatedGpu)));
 
-// A launch each, however many links there are up to what a launch takes; places that overlap go link by link.
+// One launch per chain, up to the operations that a launch takes. With overlapping operands each operation is a launch.
 TEST(ElementwiseChainTest, AGpuRunsAChainAsOne)
 {
     auto owned = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open);
@@ -212,7 +213,7 @@ TEST(ElementwiseChainTest, AGpuRunsAChainAsOne)
         apart.RunLinks(1, 5);
         EXPECT_EQ(gate.Values(), apart.Values());
 
-        // 40 links are two launches, and what the first leaves for the second has to be there.
+        // 40 operations are two launches, and the second needs the results of the first.
         ElementwiseChain chain = gate.Chain(), once = chain;
         for (size_t i = 0; i < 4; ++i)
             chain.links.insert(chain.links.end(), once.links.begin(), once.links.end());
@@ -224,7 +225,7 @@ TEST(ElementwiseChainTest, AGpuRunsAChainAsOne)
             apart.RunLinks(1, 5);
         EXPECT_EQ(gate.Values(), apart.Values());
 
-        // An input that is what another link writes, but for a row: threads would have to wait for one another.
+        // An input overlaps another operation's output, shifted by a row, so threads would have to wait for each other.
         const auto shift = [](const Gate& one)
         {
             ElementwiseChain chain = one.Chain();

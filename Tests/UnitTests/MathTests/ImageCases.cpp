@@ -82,7 +82,7 @@ void RunPooling(KernelCaseRun& run, const WindowGeometry& geometry, size_t sampl
     }
 }
 
-// Windows in each channel by itself.
+// Windows in each channel separately.
 WindowGeometry PoolingOf(const Plane& plane, bool channelsFirst)
 {
     WindowGeometry geometry;
@@ -155,7 +155,7 @@ std::vector<KernelCase> ImageCases()
              RunConvolution(run, geometry, 3);
          },
          256});
-    // Equal values: each gets the gradient.
+    // Each of several equal values gets the gradient.
     cases.push_back({"MaxPoolingOfTies", [](KernelCaseRun& run)
                      {
                          const WindowGeometry geometry = PoolingOf(c_planes[0], true);

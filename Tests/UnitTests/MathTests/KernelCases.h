@@ -28,7 +28,7 @@ public:
     MatrixView Undefined(size_t rows, size_t columns, size_t pad = 0); // an output full of NaN
     TensorView TensorInput(const TensorShape& shape, double low = -2, double high = 2);
     TensorView TensorOutput(const TensorShape& shape);
-    // Each element is there with the given probability.
+    // Each element is present with the given probability.
     SparseView Sparse(size_t rows, size_t columns, double density);
     SparseView OneHot(size_t rows, size_t columns);
 
@@ -36,7 +36,7 @@ public:
     std::vector<uint8_t> Mask(size_t columns);
     size_t Random(size_t below) { return std::uniform_int_distribution<size_t>(0, below - 1)(m_random); }
 
-    // Values of all outputs, then what was recorded.
+    // Returns the values of all outputs, then the recorded values.
     std::vector<double> Results() const;
     bool GuardsAreIntact() const;
 

@@ -1,5 +1,5 @@
-// Runs each kernel case on the CPU backend, for every instruction set that the processor has, on the GPU backend, where
-// there is a GPU and emulated, and on the reference backend, and compares.
+// Runs each kernel case on several backends and compares the results: the CPU with each instruction set of the
+// processor, the GPU (emulated, and real if there is one), and the reference backend.
 #include "Common/Error.h"
 #include "CudaEmulation/CuDnnEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
@@ -19,7 +19,7 @@
 namespace cntk
 {
 
-// How a parameter is printed; GoogleTest finds it by its name.
+// Prints a parameter; GoogleTest finds the function by its name.
 void PrintTo(const KernelCase& kernelCase, std::ostream* stream)
 {
     *stream << kernelCase.name;
@@ -47,7 +47,7 @@ InstructionSet InstructionSetOf(const Target& target)
     return target.threads > 1 ? BestInstructionSet() : target.instructionSet;
 }
 
-// One for all cases: each has memory in work that takes longer to make than most cases to run.
+// One device for all cases, because creating its work memory takes longer than most cases.
 Device& DeviceOf(const Target& target)
 {
     static std::map<std::string, std::shared_ptr<Device>> devices;

@@ -1,4 +1,5 @@
-// Known chains are recognized by their links, and one loop gives, bit for bit, what the links give one after another.
+// Known chains are recognized by their operations, and the compiled loop has the same bits as the operations one by
+// one.
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/ElementwiseChain.h"
 #include "Math/KnownChains.h"
@@ -19,8 +20,8 @@ namespace cntk
 namespace
 {
 
-// One of the tables with memory for its operands: of one column each third (a parameter's), of rows of a higher matrix
-// each fourth, the others of whole columns.
+// One of the tables with memory for its operands. Each third operand is one column (a parameter), each fourth has rows
+// of a higher matrix, the others have whole columns.
 class KnownChainOf
 {
 public:
@@ -43,7 +44,7 @@ public:
     }
 
     ElementwiseChain& Chain() { return m_chain; }
-    // Each third element of the operands, which meet in other pairs from row to row.
+    // Sets each third element of the operands; the pairs differ from row to row.
     void Set(std::span<const double> values)
     {
         for (size_t i = 0; i < m_known.operandCount; ++i)
@@ -63,7 +64,7 @@ public:
         return all;
     }
 
-    // The same as bits, where one NaN is as good as another.
+    // Returns the values as bits; all NaN are equal.
     std::vector<std::vector<uint64_t>> Bits() const
     {
         std::vector<std::vector<uint64_t>> all;
@@ -108,7 +109,7 @@ class KnownChainsTests : public testing::TestWithParam<std::tuple<DataType, int,
 {
 };
 
-// Each has loops of its own.
+// Each instruction set has its own loops.
 std::vector<InstructionSet> InstructionSetsHere()
 {
     std::vector<InstructionSet> sets;
@@ -120,7 +121,7 @@ std::vector<InstructionSet> InstructionSetsHere()
 
 } // namespace
 
-TEST_P(KnownChainsTests, GiveTheSameBitsAsTheirLinks)
+TEST_P(KnownChainsTests, GiveTheSameBitsAsSingleOperations)
 {
     const auto [type, threads, set] = GetParam();
     const auto device = MakeCpuDeviceWith(set, threads);
@@ -140,8 +141,8 @@ TEST_P(KnownChainsTests, GiveTheSameBitsAsTheirLinks)
             }
 }
 
-// Numbers that a compiler could lose: no formula is rewritten for finite ones, and nothing becomes zero on the way.
-TEST_P(KnownChainsTests, GiveTheSameBitsForNumbersThatAreNotOrdinary)
+// Special values (NaN, infinity, denormals): the compiler must not assume finite values or flush small ones to zero.
+TEST_P(KnownChainsTests, GiveTheSameBitsForSpecialValues)
 {
     const auto [type, threads, set] = GetParam();
     const auto device = MakeCpuDeviceWith(set, threads);
@@ -166,7 +167,7 @@ TEST_P(KnownChainsTests, GiveTheSameBitsForNumbersThatAreNotOrdinary)
 }
 
 // Operands with only the columns of one time step are read and written at the step's columns.
-TEST_P(KnownChainsTests, OneStepMayHaveMemoryOfItsOwn)
+TEST_P(KnownChainsTests, OneStepMayHaveItsOwnMemory)
 {
     const auto [type, threads, set] = GetParam();
     const auto device = MakeCpuDeviceWith(set, threads);
@@ -194,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(, KnownChainsTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64), testing::Values(1, 4),
                                           testing::ValuesIn(InstructionSetsHere())));
 
-TEST(KnownChainsTest, AreFoundByTheirLinks)
+TEST(KnownChainsTest, AreFoundByTheirOperations)
 {
     const auto device = MakeCpuDevice();
     for (size_t number = 0; number < KnownChains::c_count; ++number)
@@ -221,13 +222,13 @@ TEST(KnownChainsTest, AreFoundByTheirLinks)
     }
 }
 
-// A temporary's place may be another one's once nobody reads it any more, and not before.
-TEST(KnownChainsTest, TemporariesTakeTurns)
+// A temporary may reuse the memory of another one only after its last read.
+TEST(KnownChainsTest, TemporariesMayShareMemory)
 {
     const auto device = MakeCpuDevice();
     const KnownChain& forward = KnownChains::c_all[0];
     KnownChainOf known(*device, DataType::Float32, forward, 3, 2);
-    // In place of one temporary another one, everywhere.
+    // Replaces one temporary by another one everywhere.
     const auto findWith = [&](int one, int other)
     {
         ElementwiseChain chain = known.Chain();

@@ -108,7 +108,7 @@ void AddFillCases(std::vector<KernelCase>& cases)
                          add(2, true);
                          Ops::Fill(all.Columns(2, 1), 1e308 * 10);
                          add(0, true);
-                         add(2, true); // the fourth that is new
+                         add(2, true); // the fourth new column
                          add(2, true);
                      }});
     cases.push_back({"AddManyNumbers", [](KernelCaseRun& run)
@@ -202,7 +202,7 @@ void AddProductCases(std::vector<KernelCase>& cases)
                              Ops::LookUpColumns(run.Input(7, 40, 2), s, run.Undefined(21, 23, 1));
                              Ops::LookUpColumns(run.Input(7, 40), s.Columns(5, 9), run.Undefined(21, 9));
                          }
-                         // Rows of whole registers and a rest, sums of more columns than one pass takes.
+                         // Whole registers and remaining rows; sums of more columns than one pass takes.
                          Ops::LookUpColumns(run.Input(75, 40), run.Sparse(40, 23, 0.1), run.Undefined(75, 23));
                          Ops::LookUpColumns(run.Input(200, 500), run.OneHot(500, 1900), run.Undefined(200, 1900));
                      }});
@@ -236,14 +236,14 @@ void AddProductCases(std::vector<KernelCase>& cases)
                                  terms.push_back({run.Input(count, rows, pad), run.Input(count, columns)});
                              Ops::SumColumnProducts(terms, run.Undefined(rows, columns, pad));
                          };
-                         // Rests of tiles on both sides, of registers, and columns shorter than one.
+                         // Incomplete tiles and registers, and columns shorter than a register.
                          for (const size_t size : {1, 2, 3, 4, 5, 6, 9})
                              sum(size, 11 - size, {7}, size % 2);
-                         sum(50, 65, {300, 300, 300, 300}, 0); // in several stretches
+                         sum(50, 65, {300, 300, 300, 300}, 0); // in several parts
                          sum(50, 13, {16, 1, 0, 37}, 3);
                          sum(7, 4, {0}, 0);
                          sum(64, 17, {2000, 33, 5000}, 1);
-                         sum(65, 17, {40, 90}, 0);                           // more rows than are added up on the way
+                         sum(65, 17, {40, 90}, 0);                           // more rows than one part has
                          sum(12, 30, std::vector<size_t>(17, size_t(3)), 0); // more terms
                          sum(0, 4, {5}, 0);
                      }});

@@ -1,4 +1,4 @@
-// Owning matrices: memory is kept, hosts' values are converted, impossible sizes and contents are refused.
+// Owning matrices: they keep memory, convert values of the host, and refuse impossible sizes and contents.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "Math/Device.h"
@@ -54,7 +54,7 @@ TEST_F(MatrixTests, ConvertsTheHostsValues)
     }
 }
 
-TEST_F(MatrixTests, PartsOfItsElementsComeAndGo)
+TEST_F(MatrixTests, CopiesPartsOfItsElements)
 {
     Matrix matrix(2, 3, DataType::Float32, *m_device);
     const std::vector<float> values = {1, 2, 3};
@@ -113,7 +113,7 @@ TEST_F(MatrixTests, ImpossibleSizesAreErrors)
 {
     ExpectMessage(ErrorKind::Device, "a matrix of 18446744073709551615 x 2 elements exceeds the address space",
                   [&] { Matrix(SIZE_MAX, 2, DataType::Float32, *m_device); });
-#ifndef __SANITIZE_ADDRESS__ // which ends the program instead of giving no memory
+#ifndef __SANITIZE_ADDRESS__ // the sanitizer ends the program instead of returning no memory
     try
     {
         Matrix(size_t(1) << 60, 1, DataType::Float32, *m_device);
@@ -152,7 +152,7 @@ TEST_F(MatrixTests, SparseMatricesKeepTheirMemory)
     EXPECT_TRUE(sparse.ToHostDense().empty());
 }
 
-// Many of a few columns, few of many, none.
+// Most of a few columns, few of many columns, none.
 TEST_F(MatrixTests, TouchedColumnsAreOrdered)
 {
     std::mt19937 random(1);

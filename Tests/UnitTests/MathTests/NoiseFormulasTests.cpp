@@ -1,4 +1,4 @@
-// Noise: the published generator, the distribution, and that a number depends on its place alone.
+// Noise: the published generator, the distribution, and the independence of a number from everything except its place.
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/Operations.h"
 #include "Math/UpdateRules.h"
@@ -33,7 +33,7 @@ UpdateCall CallOf(const NoiseDraw& draw, double deviation = 1)
     return call;
 }
 
-// Noise of unit deviation on zeros.
+// Returns noise of unit deviation, added to zeros.
 std::vector<double> Drawn(Device& device, DataType type, size_t rows, size_t columns, const NoiseDraw& draw = {7, 3})
 {
     const Matrix values(rows, columns, type, device);
@@ -60,7 +60,7 @@ TEST(NoiseFormulasTests, TheGeneratorIsPhilox)
               (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-// Written out once more, for float: element e of group g is number e / 16 of counter 16 g + e % 16.
+// The formula for float: element e of group g is number e / 16 of counter 16 g + e % 16.
 TEST(NoiseFormulasTests, NumbersAreThoseOfASimpleFormula)
 {
     const auto device = MakeCpuDevice({.threads = 1});
@@ -88,12 +88,12 @@ TEST(NoiseFormulasTests, TheDistributionIsNormal)
         for (const double x : values)
             for (int power = 1; power <= 4; ++power)
                 sums[power] += std::pow(x, power) / count;
-        // Five of each moment's own deviations.
+        // Five standard deviations of each moment.
         EXPECT_NEAR(sums[1], 0, 5 * std::sqrt(1 / count));
         EXPECT_NEAR(sums[2], 1, 5 * std::sqrt(2 / count));
         EXPECT_NEAR(sums[3], 0, 5 * std::sqrt(15 / count));
         EXPECT_NEAR(sums[4], 3, 5 * std::sqrt(96 / count));
-        // Kolmogorov and Smirnov: a larger distance is seen once in a million draws.
+        // Kolmogorov-Smirnov test: a larger distance has a probability of one in a million.
         std::sort(values.begin(), values.end());
         double distance = 0;
         for (size_t i = 0; i < values.size(); ++i)
@@ -113,8 +113,8 @@ TEST(NoiseFormulasTests, TheDistributionIsNormal)
     }
 }
 
-// Neighbours, the two numbers of a pair, and numbers at one place of different draws and seeds.
-TEST(NoiseFormulasTests, NumbersHaveNothingToDoWithEachOther)
+// Neighbours, the two numbers of a pair, and numbers at one place in different draws and seeds.
+TEST(NoiseFormulasTests, NumbersAreIndependent)
 {
     const auto device = MakeCpuDevice({.threads = 1});
     for (const DataType type : {DataType::Float32, DataType::Float64})
@@ -156,7 +156,7 @@ TEST(NoiseFormulasTests, BitsDependOnNeitherThreadsNorInstructionSet)
     }
 }
 
-// In a parameter with holes between its columns, in some of its columns, and with any rule.
+// With padding between columns, for some of the columns, and with any rule.
 TEST(NoiseFormulasTests, AnElementGetsTheNumberOfItsPlace)
 {
     const auto device = MakeCpuDevice({.threads = 2});
@@ -194,7 +194,7 @@ TEST(NoiseFormulasTests, AnElementGetsTheNumberOfItsPlace)
                 call = CallOf({7, 3});
                 call.formula = UpdateFormula(i);
                 call.normalizes = normalizes && HasMultipliers(call.formula);
-                call.constants.floor = 1; // nothing is 0 / 0
+                call.constants.floor = 1; // avoids 0 / 0
                 call.constants.most = 1;
                 const Matrix moved(rows, columns, type, *device), gradient(rows, columns, type, *device),
                     state(rows, 3 * columns, type, *device);
@@ -209,7 +209,7 @@ TEST(NoiseFormulasTests, AnElementGetsTheNumberOfItsPlace)
     }
 }
 
-TEST(NoiseFormulasTests, DeviationScalesAndL1IsBehindIt)
+TEST(NoiseFormulasTests, DeviationScalesAndL1FollowsIt)
 {
     const auto device = MakeCpuDevice({.threads = 1});
     const auto values = Drawn(*device, DataType::Float64, 9, 11);

@@ -1,5 +1,5 @@
-// Products of packed matrices are those of the matrices as they lie, bit for bit where no library multiplies the large
-// ones; what the checks say.
+// Products of packed matrices equal those of unpacked ones, bit for bit unless a library computes the large ones.
+// Messages of the checks.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "Math/Products.h"
@@ -29,7 +29,7 @@ protected:
     }
 };
 
-// Shapes with rests of rows, columns and steps; several slabs of steps; more columns than a block has.
+// Shapes with incomplete blocks of rows, columns and steps; several slabs of steps; more columns than a block.
 TEST_P(PackedOperandTests, GiveTheSameBits)
 {
     const auto [type, threads, isTransposed] = GetParam();
@@ -59,14 +59,14 @@ TEST_P(PackedOperandTests, GiveTheSameBits)
                 Ops::Multiply(a, transpose, b, Ops::Transpose::No, expected);
                 onTheWay.PackAndMultiply(std::vector<MatrixView>{a}, b, actual);
                 ASSERT_EQ(actual.ToHost(), expected.ToHost()) << Concat(m, " x ", k, " * ", n, ", packed on the way");
-                onTheWay.Multiply(b, actual, 1, 1); // of panels that are all there
+                onTheWay.Multiply(b, actual, 1, 1); // all panels are packed
                 Ops::Multiply(a, transpose, b, Ops::Transpose::No, expected, 1, 1);
                 ASSERT_EQ(actual.ToHost(), expected.ToHost()) << Concat(m, " x ", k, " * ", n, ", packed before");
             }
 }
 
-// Boundaries within panels and at their ends, parts of less than a panel, slabs that end within a part.
-TEST_P(PackedOperandTests, MatricesOneAboveAnotherAreAsOne)
+// Boundaries within panels and at their ends, parts smaller than a panel, slabs that end within a part.
+TEST_P(PackedOperandTests, StackedMatricesAreLikeOne)
 {
     const auto [type, threads, isTransposed] = GetParam();
     const auto device = MakeCpuDevice({.threads = threads});
@@ -130,7 +130,7 @@ TEST(PackedOperandTest, PanelsAreThoseOfThePackedValues)
     EXPECT_EQ(c.ToHost(), std::vector<double>{20});
 }
 
-// Two side by side, then one in their place.
+// Two operands next to each other, then one in their memory.
 TEST(PackedOperandTest, MemoryMayBeShared)
 {
     const auto device = MakeCpuDevice({.threads = 1});
@@ -167,7 +167,7 @@ TEST(PackedOperandTest, MemoryMayBeShared)
     EXPECT_EQ(first.Bytes() + second.Bytes() + later.Bytes(), 0u) << "none of their own";
 }
 
-TEST(PackedOperandTest, BackendsWithoutPanelsMultiplyAsItLies)
+TEST(PackedOperandTest, BackendsWithoutPanelsMultiplyUnpacked)
 {
     const auto device = MakeReferenceDevice();
     Matrix a(2, 1, DataType::Float64, *device), b(2, 1, DataType::Float64, *device),

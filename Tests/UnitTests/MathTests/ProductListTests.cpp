@@ -1,4 +1,4 @@
-// Products that are computed together are those that are computed one by one, bit for bit; what the checks say.
+// Products that are computed together equal those computed one by one, bit for bit. Messages of the checks.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "Math/Products.h"
@@ -35,7 +35,7 @@ struct Shape
 
 } // namespace
 
-// Small ones, several of which keep the threads busy, ones that are cut, and ones that all threads share.
+// Small products that run in parallel, products that are cut, and products that all threads share.
 TEST_P(ProductListTests, GiveTheSameBits)
 {
     const auto [type, threads] = GetParam();
@@ -79,8 +79,8 @@ TEST_P(ProductListTests, GiveTheSameBits)
         }
 }
 
-// Gradients of several gates' weights have the gates' input in common, which is packed once for all of them.
-TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
+// Gradients of the weights of several gates share their input, which is packed once.
+TEST_P(ProductListTests, ProductsOfOneOperandGiveTheSameBits)
 {
     const DataType type = std::get<0>(GetParam());
     const int threads = std::get<1>(GetParam());
@@ -121,9 +121,9 @@ TEST_P(ProductListTests, OfOneOperandGiveTheSameBits)
             }
 }
 
-// Covers one product and several, on one thread, together with others or on all threads; as many steps as are packed
-// together, and more; columns that are whole lines of the cache, and others. Few steps are for one thread.
-TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
+// Covers one product and several; on one thread, next to others, or on all threads; one slab of steps and several;
+// columns of whole cache lines and others. Few steps are for one thread.
+TEST_P(ProductListTests, UpdatesAfterProductsGiveTheSameBits)
 {
     const auto [type, threads] = GetParam();
     const auto device = threads == 0 ? MakeReferenceDevice() : MakeCpuDevice({.threads = threads});
@@ -158,7 +158,7 @@ TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
                     for (auto* states : {&smoothed, &smoothedApart})
                         states->push_back(Random(m, n, type, *device, 10 * i + 5));
                 }
-                // The list's last one has no update beside others that have.
+                // The last product of a list has no update, while the others have one.
                 const size_t updates = std::max<size_t>(1, list.size() - 1);
                 for (size_t i = 0; i < list.size(); ++i)
                 {
@@ -197,7 +197,7 @@ TEST_P(ProductListTests, UpdatesBehindThemGiveTheSameBits)
             }
 }
 
-// Whatever the threads share out.
+// For all distributions of the work.
 TEST_P(ProductListTests, SumsGiveTheSameBitsWithAnyNumberOfThreads)
 {
     const DataType type = std::get<0>(GetParam());
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(, ProductListTests,
                          testing::Combine(testing::Values(DataType::Float32, DataType::Float64),
                                           testing::Values(0, 1, 4)));
 
-TEST(ProductListTest, WhatDoesNotFitIsSaid)
+TEST(ProductListTest, MessagesOfOperandsThatDoNotFit)
 {
     const auto device = MakeCpuDevice();
     const auto messageOf = [](const Product& product)
@@ -269,7 +269,7 @@ TEST(ProductListTest, WhatDoesNotFitIsSaid)
     Ops::MultiplyAll({});
 }
 
-TEST(ProductListTest, TermsThatDoNotFitAreSaid)
+TEST(ProductListTest, MessagesOfTermsThatDoNotFit)
 {
     const auto device = MakeCpuDevice();
     const Matrix a(3, 2, DataType::Float32, *device), b(3, 4, DataType::Float32, *device),

@@ -1,5 +1,5 @@
-// Work that is recorded and repeated, on an emulated GPU: the same numbers as without, no kernel launched by itself,
-// and step by step wherever it cannot be recorded.
+// Captured graphs on an emulated GPU: the same values as without graphs, and no separate kernel launch. Work that
+// cannot be captured runs step by step.
 #include "Common/Error.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Matrix.h"
@@ -109,7 +109,7 @@ private:
 
 const std::vector<uint64_t> c_key{1, 2, 3};
 
-TEST(RepeatedWorkTests, ItRunsIsRecordedAndThenRepeated)
+TEST(RepeatedWorkTests, RunsThenRecordsThenRepeats)
 {
     for (const WorkOrder order : {WorkOrder::Eager, WorkOrder::Late, WorkOrder::FirstLate, WorkOrder::FirstEager})
     {
@@ -122,7 +122,7 @@ TEST(RepeatedWorkTests, ItRunsIsRecordedAndThenRepeated)
             [&]
             {
                 Ops::Elementwise(ElementwiseOp::Square, a.View(), b.View());
-                Ops::SumAll(b, sum, 0.5, 1); // with memory for parts of the sum
+                Ops::SumAll(b, sum, 0.5, 1); // uses memory for partial sums
             });
         double expected = 0;
         for (int i = 0; i < 6; ++i)
@@ -152,7 +152,7 @@ TEST(RepeatedWorkTests, OtherKeysAreOtherWork)
     RepeatedWork work(*gpu.device, "the work");
     for (int i = 0; i < 200; ++i)
     {
-        const uint64_t kind = uint64_t(i * i) % 23; // more than are kept
+        const uint64_t kind = uint64_t(i * i) % 23; // more graphs than are kept
         TestSteps steps([&] { Ops::Fill(a, double(kind)); });
         work.Run(std::vector<uint64_t>{kind}, steps);
         EXPECT_EQ(a.ToHost(), std::vector<double>(4, double(kind)));
@@ -160,8 +160,8 @@ TEST(RepeatedWorkTests, OtherKeysAreOtherWork)
     EXPECT_GT(gpu.Launches(), 50u);
 }
 
-// The numbers of dropout and of updates are taken anew each time.
-TEST(RepeatedWorkTests, NumbersThatChangeAreThoseOfTheTime)
+// Each launch uses the current numbers of dropout and updates.
+TEST(RepeatedWorkTests, ChangingNumbersAreCurrent)
 {
     const auto train = [](bool graphs)
     {
@@ -208,13 +208,13 @@ TEST(RepeatedWorkTests, NumbersThatChangeAreThoseOfTheTime)
     EXPECT_EQ(train(true), train(false));
 }
 
-TEST(RepeatedWorkTests, NumbersThatDoNotFitAreNotUsed)
+TEST(RepeatedWorkTests, NumbersThatDoNotFitAreIgnored)
 {
     Gpu gpu;
     Matrix mask(3, 5, DataType::Float32, *gpu.device);
     RepeatedWork work(*gpu.device, "the work");
     const auto draw = [&] { Ops::FillDropoutMask(mask, 0.5, 2, 7); };
-    TestSteps steps(draw, [] {}); // which takes none
+    TestSteps steps(draw, [] {}); // which needs no memory
     for (int i = 0; i < 3; ++i)
         work.Run(c_key, steps);
     EXPECT_EQ(steps.runs, 3 + 0);
@@ -267,7 +267,7 @@ TEST(RepeatedWorkTests, AMaskGoesToTheDeviceOnce)
     }
     EXPECT_EQ(gpu.runtime->Counts().copies, copies);
     EXPECT_EQ(a.ToHost(), (std::vector<double>{2, 2, 0, 0, 0, 0, 2, 2}));
-    // The same memory of the host with other numbers is another mask, announced or not.
+    // Other values in the same host memory are another mask, announced or not.
     mask = {0, 1, 1, 0};
     Ops::Fill(a, 3);
     Ops::MaskColumns(a, mask);
@@ -309,7 +309,7 @@ TEST(RepeatedWorkTests, WorkThatTheHostWaitsForRunsStepByStep)
 }
 
 // If recording fails, the host's changes are restored and the work runs.
-TEST(RepeatedWorkTests, ARecordingThatFailsIsDoneStepByStep)
+TEST(RepeatedWorkTests, RunsStepByStepIfRecordingFails)
 {
     Gpu gpu;
     Matrix a(1, 2, DataType::Float32, *gpu.device);
@@ -333,7 +333,7 @@ TEST(RepeatedWorkTests, ARecordingThatFailsIsDoneStepByStep)
     EXPECT_EQ(gpu.Launches(), 0u);
 }
 
-TEST(RepeatedWorkTests, WhereCudaFailsItIsDoneStepByStep)
+TEST(RepeatedWorkTests, RunsStepByStepIfCudaFails)
 {
     using At = FailingRuntime::At;
     for (const At at : {At::Begin, At::End, At::Launch})
@@ -352,8 +352,8 @@ TEST(RepeatedWorkTests, WhereCudaFailsItIsDoneStepByStep)
     }
 }
 
-// A recording may not give memory back, which would break it; step by step there is enough.
-TEST(RepeatedWorkTests, WhereMemoryIsShortItIsDoneStepByStep)
+// A capture may not free memory, because that would break the graph. Step by step the memory suffices.
+TEST(RepeatedWorkTests, RunsStepByStepIfMemoryIsShort)
 {
     auto runtime = std::make_unique<EmulatedRuntime>(EmulatedMemory::Open, size_t(12) << 20);
     EmulatedRuntime& asked = *runtime;
@@ -372,7 +372,7 @@ TEST(RepeatedWorkTests, WhereMemoryIsShortItIsDoneStepByStep)
         EXPECT_EQ(values[0], 0);
         EXPECT_EQ(values[1], 3);
         EXPECT_EQ(values[words - 1], 0);
-        // From here on nearly all memory is kept, in sizes that nobody asks for.
+        // From here on nearly all memory is cached, in sizes that no allocation needs.
         std::vector<void*> blocks;
         size_t left = 0;
         size_t total = 0;
@@ -384,11 +384,11 @@ TEST(RepeatedWorkTests, WhereMemoryIsShortItIsDoneStepByStep)
     EXPECT_EQ(steps.runs, 5);
     EXPECT_EQ(asked.Counts().captures, 1u);
     EXPECT_EQ(asked.Counts().graphLaunches, 0u);
-    device->Free(device->Allocate(size_t(4) << 20)); // is given back where that is possible
+    device->Free(device->Allocate(size_t(4) << 20)); // freed if possible
 }
 
-// Memory that recorded work keeps for itself is there for others before memory runs out.
-TEST(RepeatedWorkTests, WhereMemoryRunsOutRecordedWorkGivesItsMemoryBack)
+// Memory of graphs is freed before memory runs out.
+TEST(RepeatedWorkTests, FreesMemoryOfGraphsBeforeMemoryRunsOut)
 {
     Gpu gpu;
     constexpr size_t columns = size_t(1) << 18;
@@ -413,14 +413,14 @@ TEST(RepeatedWorkTests, WhereMemoryRunsOutRecordedWorkGivesItsMemoryBack)
         EXPECT_EQ(runAndSum(), 2);
     EXPECT_EQ(gpu.Launches(), 2u);
 
-    // All but less than the mask takes.
+    // Leaves less memory than the mask needs.
     std::vector<void*> blocks;
     size_t left = 0;
     size_t total = 0;
     for (gpu.runtime->MemoryInfo(left, total); left > size_t(64) << 10; gpu.runtime->MemoryInfo(left, total))
         blocks.push_back(gpu.device->Allocate(std::bit_floor(left)));
     void* const last = gpu.device->Allocate(size_t(1) << 18);
-    gpu.device->Copy(last, a.View().data, size_t(1) << 18); // may be where the work had its memory
+    gpu.device->Copy(last, a.View().data, size_t(1) << 18); // may reuse the memory of the work
     EXPECT_EQ(runAndSum(), 2);
     EXPECT_EQ(gpu.Launches(), 2u) << "work is launched without its memory";
     EXPECT_THROW(gpu.device->Allocate(size_t(1) << 18), Error);
@@ -445,14 +445,14 @@ TEST(RepeatedWorkTests, OtherErrorsStayErrors)
         });
     work.Run(c_key, steps);
     EXPECT_THROW(work.Run(c_key, steps), Error);
-    work.Run(c_key, steps); // the device works on
+    work.Run(c_key, steps); // the device still works
     work.Run(c_key, steps);
     EXPECT_EQ(a.ToHost(), std::vector<double>(2, 5));
     EXPECT_EQ(gpu.Launches(), 2u);
 }
 
-// Memory that is given back may be somebody else's.
-TEST(RepeatedWorkTests, WorkIsRecordedAnewWhenMemoryWasGivenBack)
+// Freed memory may get another owner.
+TEST(RepeatedWorkTests, RecordsAgainAfterMemoryWasFreed)
 {
     Gpu gpu;
     auto a = std::make_unique<Matrix>(1, 600, DataType::Float32, *gpu.device);
@@ -461,7 +461,7 @@ TEST(RepeatedWorkTests, WorkIsRecordedAnewWhenMemoryWasGivenBack)
     work.Run(c_key, steps);
     work.Run(c_key, steps);
     a = std::make_unique<Matrix>(1, 600, DataType::Float32, *gpu.device);
-    const Matrix other(1, 600, DataType::Float32, *gpu.device); // where a was
+    const Matrix other(1, 600, DataType::Float32, *gpu.device); // in the memory of a
     work.Run(c_key, steps);
     work.Run(c_key, steps);
     EXPECT_EQ(steps.runs, 3);
@@ -469,7 +469,7 @@ TEST(RepeatedWorkTests, WorkIsRecordedAnewWhenMemoryWasGivenBack)
     EXPECT_EQ(other.ToHost(), std::vector<double>(600, 0));
 }
 
-TEST(RepeatedWorkTests, WorkWhoseMemoryNeverLastsIsNotRecordedForEver)
+TEST(RepeatedWorkTests, StopsRecordingIfMemoryNeverLasts)
 {
     Gpu gpu;
     Matrix a(1, 600, DataType::Float32, *gpu.device);
@@ -486,7 +486,7 @@ TEST(RepeatedWorkTests, WorkWhoseMemoryNeverLastsIsNotRecordedForEver)
                                "the work runs step by step, not as a CUDA graph: memory is given back each time"));
 }
 
-// Temporary memory of recorded work is not given to others.
+// Temporary memory of graphs stays reserved.
 TEST(RepeatedWorkTests, RecordedWorkKeepsItsMemory)
 {
     Gpu gpu;
@@ -498,7 +498,7 @@ TEST(RepeatedWorkTests, RecordedWorkKeepsItsMemory)
     work.Run(c_key, steps);
     work.Run(c_key, steps);
     RepeatedWork others(*gpu.device, "other work");
-    Matrix b(500, 40, DataType::Float64, *gpu.device); // may get what is free
+    Matrix b(500, 40, DataType::Float64, *gpu.device); // may get free memory
     Ops::Fill(b, 3);
     const size_t launches = gpu.Launches();
     for (int i = 0; i < 3; ++i)

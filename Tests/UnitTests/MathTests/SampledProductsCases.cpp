@@ -1,4 +1,4 @@
-// Kernel cases of products with the columns that samples ask for, and of criteria with sparse labels.
+// Kernel cases of products with the columns that samples select, and of criteria with sparse labels.
 #include "Math/SampledProducts.h"
 #include "MathTests/KernelCases.h"
 
@@ -8,7 +8,7 @@ namespace cntk
 namespace
 {
 
-// Classes of given sizes one after another; every sample but some asks for one of them.
+// Classes of given sizes one after another; most samples select one of them.
 ColumnSlices MakeSlices(KernelCaseRun& run, const std::vector<size_t>& sizes, size_t samples)
 {
     ColumnSlices slices;
@@ -29,7 +29,7 @@ ColumnSlices MakeSlices(KernelCaseRun& run, const std::vector<size_t>& sizes, si
 
 void RunSlices(KernelCaseRun& run, size_t rows, const std::vector<size_t>& sizes, size_t samples, size_t pad)
 {
-    size_t columns = 3; // that no one asks for
+    size_t columns = 3; // that no sample selects
     for (size_t size : sizes)
         columns += size;
     const ColumnSlices slices = MakeSlices(run, sizes, samples);
@@ -72,7 +72,7 @@ std::vector<KernelCase> SampledProductsCases()
                          }
                      },
                      256});
-    // Worth several threads: many classes, and one that outweighs the rest.
+    // Large enough for several threads: many classes, and one larger than all others.
     cases.push_back({"SliceSoftmaxLarge",
                      [](KernelCaseRun& run)
                      {
@@ -97,7 +97,8 @@ std::vector<KernelCase> SampledProductsCases()
                                  for (double density : {0.1, 1.0})
                                  {
                                      const SparseView labels = run.Sparse(20, columns, density);
-                                     // A few are not above 0: the logarithm and the division have floors.
+                                     // A few values are not above 0, because the logarithm and the division have
+                                     // floors.
                                      const MatrixView p = run.Input(20, columns, 1, -0.1, 1);
                                      Ops::CrossEntropy(labels, p, mask, run.Undefined(1, 1));
                                      Ops::CrossEntropyGradient(labels, p, mask, run.Input(1, 1),

@@ -1,4 +1,4 @@
-// How requests are grouped, which columns count as touched, and what the checks of operations say.
+// The grouping of requests, the touched columns, and the messages of checks.
 #include "Common/Error.h"
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/Operations.h"
@@ -67,7 +67,7 @@ TEST(SampledProductsTests, OverlappingSlicesAddUp)
 }
 
 // A new gradient replaces the previous one: in the slices, in columns touched before, or everywhere.
-TEST(SampledProductsTests, AGradientThatBeginsReplacesTheOneBefore)
+TEST(SampledProductsTests, ANewGradientReplacesThePreviousOne)
 {
     for (const auto& device : {MakeReferenceDevice(), MakeCpuDevice({.threads = 1}), MakeCpuDevice({.threads = 4})})
         for (const bool isDisjoint : {true, false})
@@ -106,7 +106,7 @@ TEST(SampledProductsTests, AGradientThatBeginsReplacesTheOneBefore)
             }
 }
 
-// Slices of so many samples each, one after another with a column between them.
+// Returns slices of these numbers of samples, with one column between them.
 SliceOperands OperandsOf(const std::vector<size_t>& members, size_t rows, double scale, DataType type, Device& device)
 {
     SliceOperands operands;
@@ -138,9 +138,9 @@ std::vector<std::shared_ptr<Device>> DevicesToCompare()
     return devices;
 }
 
-// The same bits in weights as gradient and update apart give, and none in other columns: a few samples of a slice, a
-// product, one of many steps, and a slice that outweighs the others, which threads share.
-TEST(SampledProductsTests, WeightsDescendBehindTheirGradient)
+// The weights get the same bits as with a separate gradient and update; other columns stay unchanged. Cases: few
+// samples in a slice, a product, a product of many steps, and one large slice that threads share.
+TEST(SampledProductsTests, WeightsDescendDirectlyAfterTheirGradient)
 {
     for (const std::vector<size_t>& members :
          {std::vector<size_t>{1, 2, 3, 4, 5, 6, 7}, {9, 40, 5, 3}, {700, 2}, {1, 2, 4}, {2, 3, 100}, {1, 1, 1, 0, 5}})
@@ -167,7 +167,7 @@ TEST(SampledProductsTests, WeightsDescendBehindTheirGradient)
                     }
 }
 
-TEST(SampledProductsTests, WeightsDoNotDescendWhereNothingIsToBeDone)
+TEST(SampledProductsTests, WeightsDoNotDescendWithoutWork)
 {
     const auto reference = MakeReferenceDevice(), device = MakeCpuDevice();
     Matrix weights(2, 9, DataType::Float32, *reference), scratch(2, 9, DataType::Float32, *reference);
@@ -185,7 +185,7 @@ TEST(SampledProductsTests, WeightsDoNotDescendWhereNothingIsToBeDone)
               "SliceSoftmaxDescend: slices overlap");
 }
 
-TEST(SampledProductsTests, WhatDoesNotFitIsSaid)
+TEST(SampledProductsTests, MessagesOfOperandsThatDoNotFit)
 {
     const auto device = MakeCpuDevice();
     const auto matrix = [&](size_t rows, size_t columns) { return Matrix(rows, columns, DataType::Float32, *device); };

@@ -12,7 +12,7 @@ struct Size
     size_t rows;
     size_t columns;
 };
-// Few rows go another way than many.
+// Few rows use another kernel than many.
 constexpr Size c_sizes[] = {{1, 1},  {2, 25}, {2, 3},    {3, 70},     {10, 33},
                             {16, 4}, {17, 9}, {183, 20}, {2000, 150}, {4, 0}};
 
@@ -102,7 +102,7 @@ std::vector<KernelCase> SoftmaxCases()
                              [](KernelCaseRun& run, size_t rows, size_t columns, size_t pad)
                              {
                                  const MatrixView values = run.Output(rows, columns, pad);
-                                 // Whole numbers, so that there are ties.
+                                 // Whole numbers, so that some elements are equal.
                                  if (columns > 4)
                                      Ops::Fill(values.Columns(1, 3), 1);
                                  Ops::ArgMax(values, run.Undefined(1, columns));

@@ -118,7 +118,7 @@ TEST_F(TensorViewTests, PartsOfAMatrixAreWithinIt)
     EXPECT_TRUE(matrix.Columns(4, 1).Rows(5, 1).IsWithin(matrix));
     EXPECT_FALSE(matrix.IsWithin(middle)); // begins before it
     EXPECT_TRUE(matrix.Columns(3, 1).IsWithin(middle));
-    EXPECT_FALSE(matrix.Columns(4, 1).IsWithin(middle)); // begins behind it
+    EXPECT_FALSE(matrix.Columns(4, 1).IsWithin(middle)); // begins after it
     EXPECT_FALSE(MatrixView().IsWithin(matrix));
     EXPECT_FALSE(MatrixView().IsWithin(MatrixView()));
 }

@@ -108,7 +108,7 @@ TEST_F(UpdateRulesTest, EmptyParametersAreLeftAlone)
     EXPECT_EQ(MessageOf({}, empty, {empty}, empty), "");
 }
 
-// By the threads of the device the order of sums may differ, the values may not.
+// The number of threads may change the order of sums, but not the values.
 TEST_F(UpdateRulesTest, TheMeanOfMultipliersIsThatOfAllThreads)
 {
     const auto four = MakeCpuDevice({.threads = 4});

@@ -1,4 +1,4 @@
-// Single elements of matrices, which is all that the reference backend's loops are made of.
+// Access to single elements of matrices, for the loops of the reference backend.
 #pragma once
 
 #include "Math/TensorView.h"

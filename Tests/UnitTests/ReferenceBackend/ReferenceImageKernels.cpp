@@ -1,4 +1,4 @@
-// Convolution and pooling as their definition has them. Sums are kept in long double.
+// Convolution and pooling by their definitions. Sums are in long double.
 #include "ReferenceBackend/ReferenceImageKernels.h"
 
 #include "Math/Kernels.h"

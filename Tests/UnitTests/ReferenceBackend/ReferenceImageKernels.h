@@ -1,4 +1,4 @@
-// Convolution and pooling as their definition has them, one element at a time.
+// Convolution and pooling by their definitions, one element at a time.
 #pragma once
 
 #include "Math/ImageOperations.h"

@@ -1,5 +1,5 @@
-// Naive loops over single elements: deliberately simple. Sums that may be long are kept in long double, so that they
-// are right to the last bit of a double.
+// Deliberately simple loops over single elements. Long sums are in long double, so that they are exact to the last bit
+// of a double.
 #include "ReferenceBackend/ReferenceKernels.h"
 
 #include "Common/Random.h"
@@ -75,7 +75,7 @@ void ElementwiseOf(const ElementwiseCall& call, const TensorView& output, std::s
         rank = std::max(rank, input->rank);
     const auto dimOf = [](const TensorView& view, size_t axis) { return axis < view.rank ? view.dims[axis] : 1; };
 
-    std::array<size_t, TensorShape::c_maxRank> dims{}; // of the loop over everything
+    std::array<size_t, TensorShape::c_maxRank> dims{}; // of the loop over all elements
     for (size_t axis = 0; axis < rank; ++axis)
     {
         dims[axis] = dimOf(output, axis);
@@ -356,7 +356,7 @@ void CrossEntropyOf(ReferenceKernels& kernels, const Labels& labels, const Matri
             {
                 Set(softmax, row, column, std::exp(Get(logSoftmax, row, column)));
                 const double label = IsData(mask, column) ? Get(labels, row, column) : 0;
-                // 0 * -infinity is no contribution.
+                // 0 * -infinity counts as 0.
                 sum -= label == 0 ? 0 : label * Get(logSoftmax, row, column);
             });
     Set(output, 0, 0, double(sum));

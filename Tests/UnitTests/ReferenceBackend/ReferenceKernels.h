@@ -1,4 +1,4 @@
-// Naive loops over single elements: what the other backends are compared with.
+// Naive loops over single elements: the reference of the other backends.
 #pragma once
 
 #include "Math/Kernels.h"

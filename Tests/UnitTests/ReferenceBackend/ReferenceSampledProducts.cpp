@@ -1,4 +1,4 @@
-// Products with the columns that samples ask for: naive loops.
+// Products with the columns that samples select, as naive loops.
 #include "Math/SampledProducts.h"
 #include "ReferenceBackend/MatrixElements.h"
 #include "ReferenceBackend/ReferenceKernels.h"

@@ -44,7 +44,7 @@ void ForEachElement(const UpdateCall& call, const MatrixView& parameter, const B
             body(row, call.touched ? size_t(call.touched->columns[i]) : i);
 }
 
-// The gradient becomes the direction, then the parameter goes along it.
+// The gradient becomes the direction, then the parameter moves along it.
 template <class T>
 void Update(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
             const MatrixView& gradient)

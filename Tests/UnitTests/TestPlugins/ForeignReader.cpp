@@ -1,4 +1,4 @@
-// A library that is no plugin, in the place of one.
+// A library that is no plugin, although it has the name of one.
 extern "C" __attribute__((visibility("default"))) int ForeignFunction()
 {
     return 1;

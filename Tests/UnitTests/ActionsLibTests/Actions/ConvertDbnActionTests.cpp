@@ -226,7 +226,7 @@ TEST_F(ConvertDbnActionTests, ExportedFiles)
     EXPECT_TRUE(network->Find("MVNormalizedFeatures")); // though it changes no feature
 }
 
-// What a file has is not asked of the config, and the help says so.
+// The help marks options that the file makes unnecessary.
 TEST_F(ConvertDbnActionTests, HelpSaysWhichOptionsCount)
 {
     const std::vector<OptionInfo>& options = FindAction("convertdbn")->options;
@@ -302,7 +302,7 @@ TEST_F(ConvertDbnActionTests, Messages)
     const size_t size = std::filesystem::file_size("m.dbn");
     EXPECT_THAT(ErrorOf(DbnText(whole).Raw("DBN")),
                 HasSubstr("DBN file 'm.dbn' is damaged at byte " + std::to_string(size) +
-                          ": expected the end of the file behind the mark 'EDBN', found 3 bytes more"));
+                          ": expected the end of the file after the mark 'EDBN', found 3 bytes more"));
     EXPECT_THAT(ErrorOf(DbnText(whole).Raw("\n")), HasSubstr("found 1 byte more"));
     RemoveFile("m.dbn");
     EXPECT_THROW(Convert(), Error);

@@ -125,7 +125,7 @@ TEST_F(SvdActionTests, GroupsOfAFile)
         "groups:1: 'W2 x', expected a regular expression, a blank and the share of the singular values to keep, as "
         "in 'L[12].*W 0.4'");
     EXPECT_EQ(ErrorOf("SVD", "modelPath=m.dnn\noutputModelPath=s.dnn"),
-              "command 'c' says neither nodeNameRegex=<regular expression> nor svdConfig=<file>");
+              "command 'c' has neither nodeNameRegex=<regular expression> nor svdConfig=<file>");
     EXPECT_THAT(ErrorOf("SVD", "modelPath=m.dnn\nnodeNameRegex=W1"), HasSubstr("outputModelPath"));
 }
 
@@ -134,7 +134,7 @@ TEST_F(SvdActionTests, EditKnowsItsVariables)
     m_folder.Write("e.mel", "m1=LoadModel($From$)\nRename(Z, $NewName$)\nSaveModel(m1, $To$)\n");
     const std::string block = "From=m.dnn\nTo=out/e.dnn\nNewName=Out\neditPath=e.mel";
     auto job = Prepare("edit", block);
-    EXPECT_EQ(job->Produces(), std::vector<std::string>{"out/e.dnn"});
+    EXPECT_EQ(job->Outputs(), std::vector<std::string>{"out/e.dnn"});
     job->Check();
     EXPECT_FALSE(FileExists("out/e.dnn"));
     job->Run();

@@ -1,4 +1,4 @@
-// What the write action prints, byte by byte: sequences side by side, separators, labels, elements of several axes.
+// The output of the write action, byte by byte: parallel sequences, separators, labels, elements of several axes.
 #include "ActionsLib/Actions/TextOutput.h"
 #include "Common/Log.h"
 #include "CommonTests/TemporaryFolder.h"

@@ -1,7 +1,7 @@
 // Help knows every name that configs, networks and scripts may use.
 #include "ActionsLib/Action.h"
-#include "ActionsLib/Help/FunctionHelp.h"
 #include "ActionsLib/Help/Help.h"
+#include "ActionsLib/Help/HelpEntry.h"
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
@@ -32,7 +32,7 @@ TEST(HelpTest, EveryFunctionHasItsOwnText)
         const std::string called = text.substr(0, text.find('('));
         EXPECT_TRUE(EqualsIgnoreCase(called, name) || text.find(name) != std::string::npos) << text;
         EXPECT_EQ(FindNdlFunction(registry, called).type, &type);
-        EXPECT_TRUE(called == type.name || text.find("Makes a node of type " + type.name) != std::string::npos);
+        EXPECT_TRUE(called == type.name || text.find("Makes a node of type: " + type.name) != std::string::npos);
         EXPECT_THAT(text, HasSubstr("tag=feature"));
         EXPECT_THAT(text, Not(HasSubstr("\n\n\n")));
         for (const NodeParameterInfo& parameter : NdlNamedParameters(FindNdlFunction(registry, name)))
@@ -40,7 +40,7 @@ TEST(HelpTest, EveryFunctionHasItsOwnText)
     }
 }
 
-// What a node computes, in shapes that its tests have.
+// The help on a node type shows shapes of its tests.
 TEST(HelpTest, TypesShowShapes)
 {
     for (const NodeType& type : NodeRegistry::Standard().Types())
@@ -58,7 +58,7 @@ TEST(HelpTest, AFunctionWithTheNameOfAnotherNodeTypeIsToldFromIt)
     const size_t second = text.find("\nReshape, a node type\n");
     ASSERT_NE(second, std::string::npos) << text;
     const std::string function = text.substr(0, second), type = text.substr(second);
-    EXPECT_THAT(function, HasSubstr("Makes a node of type LegacyReshape"));
+    EXPECT_THAT(function, HasSubstr("Makes a node of type: LegacyReshape"));
     EXPECT_THAT(function, HasSubstr("x [6 x *] -> [2 x *]"));
     EXPECT_THAT(function, Not(HasSubstr("beginAxis ")));
     EXPECT_THAT(type, HasSubstr("no function of networks makes it"));

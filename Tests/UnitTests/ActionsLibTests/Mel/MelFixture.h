@@ -1,4 +1,4 @@
-// A model for scripts of the model editing language, and what becomes of it.
+// Runs scripts of the model editing language on a model and shows the result.
 #pragma once
 
 #include "ActionsLib/Mel/MelEditor.h"
@@ -66,12 +66,12 @@ protected:
         SaveModel(*network, "base.dnn");
     }
 
-    void Run(const std::string& script, PlannedModels* planned = nullptr)
+    void Run(const std::string& script, MelEditor::Mode mode = MelEditor::Mode::Run)
     {
         m_editor =
-            std::make_unique<MelEditor>(DataType::Float64, MakeCpuDevice({.threads = 1}), m_context, m_log, planned);
+            std::make_unique<MelEditor>(DataType::Float64, MakeCpuDevice({.threads = 1}), m_context, m_log, mode);
         m_editor->DefineMacros(ParseNdl(std::make_shared<SourceText>("macros.ndl", c_macros)));
-        m_isComplete = m_editor->Run(PrepareMel(std::make_shared<SourceText>("edit.mel", script)));
+        m_editor->Run(PrepareMel(std::make_shared<SourceText>("edit.mel", script)));
     }
     // After LoadModel as m1.
     void Edit(const std::string& script) { Run("m1=LoadModel(\"base.dnn\", format=cntk)\n" + script); }
@@ -122,7 +122,6 @@ protected:
     Log m_log;
     NdlContext m_context;
     std::unique_ptr<MelEditor> m_editor;
-    bool m_isComplete = false;
 };
 
 } // namespace cntk

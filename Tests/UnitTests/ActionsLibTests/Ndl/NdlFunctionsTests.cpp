@@ -1,5 +1,5 @@
 // The functions of the language: each of the original's names, in any case, and the type of node that it makes.
-#include "ActionsLib/Ndl/NdlCallBinder.h"
+#include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 

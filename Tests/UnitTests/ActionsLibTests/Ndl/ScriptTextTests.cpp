@@ -1,7 +1,7 @@
 // Places of a script with variables, as the user wrote it.
 #include "ActionsLib/Mel/MelEditor.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/Ndl/ScriptText.h"
+#include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
 #include "CommonTests/ThrownErrors.h"
@@ -98,7 +98,7 @@ TEST_F(ScriptFileTests, NdlErrorsShowWhatTheUserWrote)
     m_folder.Write("net.ndl", "x=Input($wide$, tag=feature)\ny=Plus($node$, z) # $node$\n");
     EXPECT_EQ(NdlError("wide=1000000\nnode=x\nNDLNetworkBuilder=[networkDescription=net.ndl]"),
               "    2 | y=Plus($node$, z) # $node$\n      |                ^\n"
-              "net.ndl:2:16: error: unknown variable 'z'; names there: 'x', 'y'");
+              "net.ndl:2:16: error: unknown variable 'z'");
     EXPECT_THAT(NdlError("wide=1000000\nnode=Nobody\nNDLNetworkBuilder=[networkDescription=net.ndl]"),
                 HasSubstr("    2 | y=Plus($node$, z) # $node$\n      |        ^~~~~~\n"
                           "net.ndl:2:8: error: unknown variable 'Nobody'"));

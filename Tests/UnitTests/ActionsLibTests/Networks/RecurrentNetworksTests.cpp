@@ -34,7 +34,7 @@ std::string MessageOf(const SimpleNetworkOptions& options)
     return cntk::MessageOf(ErrorKind::Config, [&] { Build(options); });
 }
 
-// What the block says in vain.
+// Warnings about options without effect.
 std::vector<std::string> WarningsAbout(const std::string& block)
 {
     const auto parsed = ConfigParameters::Parse(block, "exp.cntk");
@@ -338,7 +338,7 @@ TEST(RecurrentNetworks, CrfScoresLabelsAndTransitions)
     EXPECT_EQ(MessageOf(other), "the criterion CRF needs a network that scores sequences of labels: rnnType CRF");
     options = OptionsFor("CRF", {6, 3, 2});
     options.lookupTableOrder = 1;
-    EXPECT_EQ(MessageOf(options), "layerSizes has no hidden layer behind the lookup table; expected one more size, as "
+    EXPECT_EQ(MessageOf(options), "layerSizes has no hidden layer after the lookup table; expected one more size, as "
                                   "in 1000:100:200:20");
 }
 
@@ -407,7 +407,7 @@ TEST(RecurrentNetworks, NumbersOfLayersThatAreNotThere)
                                               "SIMPLERNN has recurrent layers"});
 }
 
-// As the book's class-based language model is listed (7.2.1): without the key, nothing in it looks back.
+// The book's class-based language model (7.2.1) as listed: without the key, no layer is recurrent.
 TEST(RecurrentNetworks, NoRecurrentLayerAtAllIsTold)
 {
     const auto about = [](const std::string& rest) { return WarningsAbout("layerSizes=6:3:4:6\n" + rest); };

@@ -1,5 +1,4 @@
-// State of recurrent nodes whose frames are several of the input's put together, or parts of one: from minibatch to
-// minibatch, and from a checkpoint.
+// State of recurrent nodes over joined or split frames, carried from minibatch to minibatch and from a checkpoint.
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
@@ -14,7 +13,7 @@ namespace
 
 constexpr size_t c_sequenceRows = 2, c_inputRows = 2, c_steps = 12;
 
-// A loop and a layer of memory cells over frames of `rows` elements, taken apart into the input's frames again.
+// A loop and an LSTM layer over frames of `rows` elements; the result is split into the input's frames again.
 struct ReshapedLoop : TestNetwork
 {
     explicit ReshapedLoop(size_t rows)
@@ -41,7 +40,7 @@ struct ReshapedLoop : TestNetwork
         network.Validate();
     }
 
-    // Steps [begin, end) of two sequences, and of one behind another.
+    // Steps [begin, end) of two parallel sequences, and of two sequences one after the other.
     void SetPart(size_t begin, size_t end)
     {
         MBLayout& layout = *network.Layout();
@@ -81,7 +80,7 @@ struct ReshapedLoop : TestNetwork
     ComputationNodePtr x, before, cells, out;
 };
 
-// Frames of a half, of two and of three of the input's.
+// Half frames, and frames joined from two or three of the input's frames.
 constexpr size_t c_frameRows[] = {1, 4, 6};
 
 } // namespace
@@ -103,7 +102,7 @@ TEST(DerivedLayouts, StateGoesOnFromMinibatchToMinibatch)
     }
 }
 
-// Also where the pass before ended within its sequences.
+// Also if the previous pass ended within its sequences.
 TEST(DerivedLayouts, APassBeginsWithoutState)
 {
     for (const size_t rows : c_frameRows)
@@ -118,7 +117,7 @@ TEST(DerivedLayouts, APassBeginsWithoutState)
     }
 }
 
-// A sequence that began three steps before began two pairs of steps before.
+// A sequence that began three steps before the minibatch began two pairs of steps before it.
 TEST(DerivedLayouts, BeginningsAreRoundedAwayFromTheMinibatch)
 {
     ReshapedLoop net(4);
@@ -150,7 +149,7 @@ TEST(DerivedLayouts, StateIsSavedAndRestored)
             state->RestoreState(position, bytes.data() + bytes.size());
         EXPECT_EQ(position, bytes.data() + bytes.size());
         EXPECT_EQ(other.Values(otherEvaluator, 6, c_steps, 6), expected) << rows;
-        // What was restored is gone with its pass.
+        // A new pass drops the restored state.
         other.network.Layout()->BeginPass();
         net.network.Layout()->BeginPass();
         EXPECT_EQ(other.Values(otherEvaluator, 6, c_steps, 6), net.Values(evaluator, 6, c_steps, 6)) << rows;

@@ -1,4 +1,4 @@
-// Columns of a sparse matrix without repetition: all of their rows, or some.
+// Distinct columns of a sparse matrix, compared in all rows or in some rows.
 #include "ComputationNetwork/Evaluation/DistinctColumns.h"
 #include "Math/Cpu/CpuDevice.h"
 
@@ -55,7 +55,7 @@ TEST(DistinctColumns, ThoseOfDataComeFirst)
     EXPECT_EQ(std::vector<double>(of, of + 5), (std::vector<double>{1, 1, 1, 3, 1}));
 }
 
-// Of two words a column each by itself: rows are counted from the word's own first one.
+// Columns of two words, each word compared separately. Row indices count from the word's first row.
 TEST(DistinctColumns, SomeRowsMayCountAlone)
 {
     const auto device = MakeCpuDevice({.threads = 1});
@@ -84,13 +84,13 @@ TEST(DistinctColumns, SomeRowsMayCountAlone)
     EXPECT_EQ(second.Columns().rows, 5u);
 }
 
-// Samples of many words, of which some are not there: each has its own, between the others'.
+// Samples of many words, some of which are missing. Each word finds its own rows between the others'.
 TEST(DistinctColumns, EachOfManyWordsHasItsOwnRows)
 {
     const auto device = MakeCpuDevice({.threads = 1});
     SparseMatrix matrix(DataType::Float64, *device);
     constexpr size_t c_words = 40, c_vocabulary = 3, c_columns = 30;
-    // -1: no such word; 3: two words in the place of one.
+    // -1: no word; 3: two words in one place.
     const auto wordOf = [](size_t column, size_t place) { return int((column * column + 7 * place) % 5) - 1; };
     std::vector<int32_t> rows, starts{0};
     for (size_t column = 0; column < c_columns; column++)
@@ -127,7 +127,7 @@ TEST(DistinctColumns, EachOfManyWordsHasItsOwnRows)
     }
 }
 
-// As of dense data that are given as sparse ones, powers of two among them.
+// Dense data stored as sparse columns; some values are powers of two.
 TYPED_TEST(DistinctValues, TellColumnsOfTheSameRowsApart)
 {
     const auto device = MakeCpuDevice({.threads = 1});
@@ -155,7 +155,7 @@ TYPED_TEST(DistinctValues, TellColumnsOfTheSameRowsApart)
     }
 }
 
-// Thousands of columns that fall onto one another in the hash table.
+// Thousands of columns that collide in the hash table.
 TEST(DistinctColumns, FindsEachOfMany)
 {
     const auto device = MakeCpuDevice({.threads = 1});

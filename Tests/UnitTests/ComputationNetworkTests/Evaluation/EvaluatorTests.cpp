@@ -1,5 +1,5 @@
-// Values and gradients: plain networks, recurrent loops with gaps, sharing and fusion that change nothing, and a steady
-// state that allocates nothing.
+// Values and gradients of plain networks and recurrent loops with gaps. Sharing and fusion change no result, and the
+// steady state allocates nothing.
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/GradientCheck.h"
 #include "ComputationNetworkTests/TestNetwork.h"
@@ -16,7 +16,7 @@ namespace cntk::Testing
 namespace
 {
 
-// Two layers, softmax above.
+// Two layers and a softmax.
 struct Layers : TestNetwork
 {
     explicit Layers(DataType type = DataType::Float64) : TestNetwork(type)
@@ -317,7 +317,7 @@ TEST(EvaluatorSparse, OnlyTouchedColumnsHoldAGradient)
         std::sort(expected.begin(), expected.end());
         expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
         EXPECT_EQ(touched.columns, expected);
-        // The columns of the minibatch before are zero again.
+        // The columns of the previous minibatch are zero again.
         const std::vector<double> gradient = GradientOf(net.w);
         for (int32_t column = 0; column < 6; column++)
         {
@@ -505,7 +505,7 @@ TEST(Evaluator, FrameByFrameEqualsWhole)
 
 // ---- random graphs ----
 
-// Values and parameter gradients with all memory shared and everything fused are those of the plainest evaluation.
+// Sharing all memory and fusing everything gives the values and parameter gradients of the plainest evaluation.
 TEST(Evaluator, RandomGraphsAreEqualWithAndWithoutSharing)
 {
     for (unsigned seed = 1; seed <= 40; seed++)

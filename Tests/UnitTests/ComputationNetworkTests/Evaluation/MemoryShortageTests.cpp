@@ -1,5 +1,5 @@
-// What is said when memory runs out: the buffer, the need, the largest, and a minibatch that then does fit.
-#include "ComputationNetwork/Evaluation/MemoryShortage.h"
+// The message about a lack of memory: the buffer, the total, the largest buffers, and a minibatch size that fits.
+#include "ComputationNetwork/Evaluation/BoundMemory.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Device.h"
@@ -28,7 +28,7 @@ TEST(MemoryShortageTests, BytesAreWordedWithThreeDigits)
 
 TEST(MemoryShortageTests, SharedMemoryCountsOnce)
 {
-    // 4000 for the minibatch of 100 and 1000 whatever the minibatch: 0.88 * 3000 leaves 1640 for 41 columns.
+    // 4000 bytes for a minibatch of 100 and 1000 for any minibatch: 0.88 * 3000 leaves 1640 for 41 columns.
     const std::vector<PlannedBuffer> buffers = {{"the value of 'H1'", 0, 3000, true},
                                                 {"the gradient of 'W'", 1, 1000, false},
                                                 {"the gradient of 'H1'", 2, 1000, true},
@@ -52,7 +52,7 @@ TEST(MemoryShortageTests, ANetworkThatNeverFitsIsCalledSo)
     EXPECT_EQ(notes.back(), "not even one column would fit: the network is too large for this device");
 }
 
-// x of 1000 dimensions through two layers: a network whose values grow with the minibatch.
+// A network of two layers whose values grow with the minibatch; x has 1000 dimensions.
 struct GpuLayers : TestNetwork
 {
     explicit GpuLayers(std::shared_ptr<Device> device) : TestNetwork(DataType::Float64, std::move(device))

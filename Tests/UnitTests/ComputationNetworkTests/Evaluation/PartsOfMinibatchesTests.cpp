@@ -1,5 +1,5 @@
-// Recurrent nodes in minibatches that are computed in parts, each with some of the parallel sequences: every sequence
-// goes on from its own state, whichever part it is in and whatever becomes of the sequences of the others.
+// Recurrent nodes in minibatches computed in parts of some parallel sequences each. Every sequence continues from its
+// own state, independently of the other parts.
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
@@ -14,7 +14,7 @@ namespace cntk::Testing
 namespace
 {
 
-// From where to where the sequence of each row goes, as its minibatch of two steps sees it.
+// Begin and end of each row's sequence, relative to its minibatch of two steps.
 using Rows = std::vector<std::pair<ptrdiff_t, ptrdiff_t>>;
 
 constexpr size_t c_stepsOfMinibatch = 2, c_parts = 2;
@@ -31,7 +31,7 @@ const std::vector<Rows> c_rowsOfMinibatches = {
     {{0, 2}, {-2, 2}},
 };
 
-// What a node says of a sequence is a function of the numbers of that so far, the last one its own.
+// A node's value is a function of the sequence's inputs up to the current step.
 void ExpectSequencesGoOn(TestNetwork& net, const ComputationNodePtr& x, const ComputationNodePtr& y,
                          const std::function<double(const std::vector<double>&)>& expected, bool isRestored)
 {

@@ -1,4 +1,4 @@
-// Which minibatches are of one form.
+// Equal keys of minibatches that run the same device work.
 #include "ComputationNetwork/Evaluation/StepKey.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
@@ -11,7 +11,7 @@ namespace cntk::Testing
 namespace
 {
 
-// Of a network that looks so many steps back and ahead: one sequence, of which the minibatch has five steps.
+// The key of a network that reads so many steps back and ahead. The minibatch has five steps of one sequence.
 std::vector<uint64_t> KeyOf(const std::string& type, size_t delay, ptrdiff_t begin, ptrdiff_t end)
 {
     TestNetwork net;
@@ -41,7 +41,7 @@ TEST(StepKeyTest, HowFarAwayASequenceBeginsMakesNoDifference)
     EXPECT_NE(KeyOf("FutureValue", 2, 0, 5), KeyOf("FutureValue", 2, 0, 6));
 }
 
-// Parts of a minibatch look alike, but take their sequences' states from other columns.
+// Parts of a minibatch have equal layouts, but read their sequences' states from other columns.
 TEST(StepKeyTest, PartsOfAMinibatchAreOfDifferentForms)
 {
     TestNetwork net;
@@ -67,7 +67,7 @@ TEST(StepKeyTest, PartsOfAMinibatchAreOfDifferentForms)
     }
 }
 
-// A running average over all minibatches gives each another weight; over some samples, all the same.
+// A running average over all minibatches gives each minibatch another weight; one over some samples does not.
 TEST(StepKeyTest, AveragesOfAllMinibatchesMakeEachAnotherForm)
 {
     const auto isOneForm = [](const std::string& normalizationTimeConstant)

@@ -1,7 +1,7 @@
 // Word classes and noise contrastive estimation: values computed by hand, extremes, touched columns, errors.
 #include "Common/Error.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "ComputationNetwork/Evaluation/GradientUpdates.h"
+#include "ComputationNetwork/GradientUpdates.h"
 #include "ComputationNetwork/NodeError.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 

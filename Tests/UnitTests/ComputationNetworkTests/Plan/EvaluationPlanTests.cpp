@@ -196,7 +196,7 @@ TEST(EvaluationPlan, RefusesToTrainThroughNodesWithoutGradient)
         MessageOf([&] { TrainingPlan({criterion}); }),
         "cannot train the criterion 'ce': node 'opaque' (TestOpaque) has no gradient, and the parameter 'W' below "
         "it is trained; use another node type, or exclude the parameters below it from training");
-    // As an evaluation beside the criterion it is fine.
+    // The node is allowed as an evaluation next to the criterion.
     auto good = net.Add("TestCriterion", "good", {net.network.Find("p")});
     net.network.Validate();
     EXPECT_TRUE(TrainingPlan({criterion, good}).NeedsGradient(good.get()));
@@ -277,7 +277,7 @@ TEST(EvaluationPlanFusion, NotWhereSomebodyWantsTheValuesBetween)
     EXPECT_THAT(Steps({h, second}, true), Not(HasSubstr("fused")));
 }
 
-// The matrix behind a pooling is [outputs x channels x width x height].
+// The matrix after a pooling is [outputs x channels x width x height].
 TEST(EvaluationPlanFusion, AlsoOfATensorThatTakesWholeImages)
 {
     for (const bool fits : {true, false})

@@ -105,7 +105,7 @@ TEST(MemoryPlan, NoAliasForGradientsWithTwoContributions)
     EXPECT_FALSE(MemoryOf(plan).IsGradientAlias(p.get()));
 }
 
-// What a sum adds to all samples has another gradient than the sum itself, also where its dimensions are the same.
+// A summand that is broadcast to all samples has another gradient than the sum, even with equal dimensions.
 TEST(MemoryPlan, NoAliasForTheGradientOfAComputedBias)
 {
     TestNetwork net;
@@ -147,7 +147,7 @@ TEST(MemoryPlan, FusedValuesHaveNoMemory)
     EXPECT_EQ(memory.SlotOfGradient(z.get()), memory.SlotOfGradient(h.get()));
 }
 
-// z = W x, read by a criterion with softmax and by a sum of sigmoids; the gradient goes first to whichever comes last.
+// z = W x, read by a criterion with softmax and by a sum of sigmoids. The later one adds to the gradient first.
 struct TwoReaders : TestNetwork
 {
     explicit TwoReaders(bool softmaxIsLast)
@@ -198,7 +198,7 @@ TEST(MemoryPlan, ASoftmaxReplacesTheValueThatNobodyReadsAnyMore)
     const MemoryPlan memory = MemoryOf(plan);
     CheckPlan(plan, memory);
     EXPECT_NE(memory.SlotOfValue(net.z.get()), memory.SlotsOfTemporaries(net.softmax.get())[1]);
-    // The checker sees it where the planner does not.
+    // The checker finds the fault; the planner does not.
     const MemoryPlan apart = MemoryPlan::Build(plan, {.share = false, .aliasGradients = false, .keepValues = {}});
     std::vector<Life> lives = apart.Lives();
     for (Life& life : lives)
@@ -238,7 +238,7 @@ TEST(MemoryPlan, NoSoftmaxReplacesWhatOthersAddedBefore)
 
 struct CheckerTest : ::testing::Test
 {
-    // The message after one life was changed.
+    // Returns the checker's message after one life was changed.
     std::string Broken(const ComputationNodePtr& node, What what, const std::function<void(Life&)>& change)
     {
         std::vector<Life> lives = memory.Lives();

@@ -1,4 +1,4 @@
-// Memory that grows: aligned, kept while it suffices.
+// Memory that grows: it is aligned, and kept while it is large enough.
 #include "Math/Cpu/AlignedMemory.h"
 
 #include <cstdint>

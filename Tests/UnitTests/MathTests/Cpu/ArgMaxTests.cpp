@@ -1,4 +1,4 @@
-// The row of the largest element: the first of equal ones wherever they lie, elements that are no numbers passed over.
+// The row of the largest element: the first of equal elements, and NaN is skipped.
 #include "Math/Cpu/CpuDevice.h"
 #include "Math/Operations.h"
 
@@ -9,10 +9,10 @@
 namespace cntk
 {
 
-TEST(ArgMaxTest, TheFirstOfEqualOnesInAnyBlockOfLanes)
+TEST(ArgMaxTest, TheFirstOfEqualElementsInAnyLane)
 {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    constexpr size_t columns = 3; // the largest twice, once behind elements that are no numbers, behind one in front
+    constexpr size_t columns = 3; // the largest element twice; once after several NaN; after one NaN
     for (const auto set : {InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512})
     {
         if (set > BestInstructionSet())

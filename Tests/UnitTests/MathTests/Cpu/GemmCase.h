@@ -1,4 +1,4 @@
-// Products with random operands and what comes out of them, worked out one by one.
+// Products of random operands, and their expected results by plain loops.
 #pragma once
 
 #include "Math/Cpu/Kernels/GemmKernel.h"
@@ -24,15 +24,15 @@ struct Shape
     size_t m, n, k;
 };
 
-// Below, at and beyond one register tile, one packed block and one pass over the depth. The last one's columns of B
-// begin 4096 bytes apart.
+// Below, at and beyond one register tile, one packed block and one pass over the depth. In the last shape the columns
+// of B are 4096 bytes apart.
 constexpr Shape c_shapes[] = {{1, 1, 1},      {2, 25, 50},     {7, 5, 3},     {16, 6, 8},
                               {17, 7, 9},     {50, 25, 2},     {50, 50, 25},  {33, 13, 64},
                               {64, 1, 40},    {1, 64, 40},     {96, 24, 33},  {200, 10, 41},
                               {130, 49, 331}, {193, 101, 641}, {260, 61, 77}, {257, 13, 1023}};
 
-// Kernels with the registers of each instruction set, as a test's compiler makes them of others: the same code on any
-// processor.
+// Returns kernels with the register sizes of each instruction set. The test's compiler emulates larger registers, so
+// the same code runs on any processor.
 inline std::vector<ProductKernels> EveryWidth()
 {
     return {MakeProducts<16, 4>(), MakeProducts<32, 6>(), MakeProducts<64, 12>()};
@@ -57,11 +57,11 @@ struct Product
         task.k = shape.k;
         task.alpha = alpha;
         task.beta = beta;
-        // Longer columns than needed: what lies between must neither be read into the result nor written.
+        // Columns are longer than needed; the padding must neither affect the result nor be written.
         task.lda = (transA ? shape.k : shape.m) + 3;
         task.ldb = (transB ? shape.n : shape.k) + 1;
         task.ldc = shape.m + 2;
-        // Their memory ends with the last column, and nothing behind it can be read.
+        // The memory ends with the last column, so that reading beyond it crashes.
         a = transA ? Fill(shape.k, shape.m, task.lda) : Fill(shape.m, shape.k, task.lda);
         b = transB ? Fill(shape.n, shape.k, task.ldb) : Fill(shape.k, shape.n, task.ldb);
         c = Fill(shape.m, shape.n, task.ldc);
@@ -84,7 +84,7 @@ struct Product
         return values;
     }
 
-    // A B, column by column: what alpha, beta and what C was before have no part in.
+    // Returns A B, column by column, without alpha, beta and the old C.
     std::vector<double> Sums() const
     {
         std::vector<double> sums;
@@ -106,7 +106,7 @@ struct Product
                (task.beta == 0 ? 0 : double(task.beta) * double(before[j * task.ldc + i]));
     }
 
-    // bias: added to each row's expected value where it is not empty.
+    // bias: added to the expected value of each row, unless empty.
     void Check(const Values& bias = {}) const { Check(Sums(), bias); }
     void Check(const std::vector<double>& sums, const Values& bias) const
     {
@@ -127,7 +127,8 @@ struct Product
     Values a, b, c, before;
 };
 
-// Operands of one of c_shapes are the same random numbers each time: their product is worked out once for all engines.
+// Operands of a shape in c_shapes are the same random numbers each time, so their product is computed once for all
+// engines.
 template <class T>
 const std::vector<double>& SumsOf(const Shape& shape, const Product<T>& product)
 {
@@ -156,7 +157,7 @@ struct AddedBias : GemmEpilogue<T>
     const T* bias;
 };
 
-// Adds what C is to be to a matrix of C's size, which may have longer columns, and so sees each element.
+// Adds the new C to a matrix of C's size, which may have longer columns. So the test sees each element.
 template <class T>
 struct AddedProduct : GemmEpilogue<T>
 {
@@ -178,7 +179,8 @@ struct AddedProduct : GemmEpilogue<T>
     T* sums;
 };
 
-// A product that adds itself to another matrix adds to each element once what it is without an epilogue, bit for bit.
+// A product that is added to another matrix adds its value once to each element, with the same bits as without
+// epilogue.
 template <class T, class Multiply>
 void CheckEpilogue(Shape shape, bool transA, bool transB, T beta, Multiply&& multiply)
 {
@@ -203,7 +205,7 @@ void CheckEpilogue(Shape shape, bool transA, bool transB, T beta, Multiply&& mul
     }
 }
 
-// Every transpose of every shape has the bits that one thread works out.
+// Each transpose of each shape has the bits of one thread.
 template <class T, class Multiply>
 void CheckBitsOfOneThread(std::span<const Shape> shapes, Multiply&& multiply)
 {
@@ -225,7 +227,7 @@ void CheckBitsOfOneThread(std::span<const Shape> shapes, Multiply&& multiply)
                 }
 }
 
-// An epilogue sees each element once, after the last step.
+// An epilogue processes each element once, after the last step.
 template <class T, class Multiply>
 void CheckBias(std::span<const Shape> shapes, Multiply&& multiply)
 {

@@ -80,7 +80,7 @@ TYPED_TEST(GemmContextTest, KernelsOfEveryWidth)
 }
 
 // Panels of an A larger than the second-level cache are prefetched, with all kinds of incomplete panels and steps.
-TYPED_TEST(GemmContextTest, PanelsOfALargeAFollowOneAnother)
+TYPED_TEST(GemmContextTest, PrefetchesPanelsOfALargeA)
 {
     std::vector<ProductKernels> all = EveryWidth();
     all.push_back(BestKernels());
@@ -106,7 +106,7 @@ TYPED_TEST(GemmContextTest, PanelsOfALargeAFollowOneAnother)
 
 // Values that fill registers beyond the last row and column affect nothing: a NaN changes only its own row or column of
 // C.
-TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
+TYPED_TEST(GemmContextTest, NanStaysInItsRowAndColumn)
 {
     std::vector<ProductKernels> all = EveryWidth();
     all.push_back(BestKernels());
@@ -124,7 +124,7 @@ TYPED_TEST(GemmContextTest, NoNumbersStayInTheirRowAndColumn)
                                  << kernels.floats.tileRows << ", " << shape.m << " x " << shape.n << " x " << shape.k
                                  << ", transA " << transA << ", transB " << transB);
                     Product<TypeParam> product(shape, transA, transB, 1, 0);
-                    // The last element of all, of A and of B.
+                    // The very last elements of A and of B.
                     product.a.back() = std::numeric_limits<TypeParam>::quiet_NaN();
                     product.b.back() = std::numeric_limits<TypeParam>::infinity();
                     functions.multiply(&product.task, 1, scratchA.data(), scratchB.data());
@@ -147,7 +147,7 @@ TYPED_TEST(GemmContextTest, EpilogueSeesEachElementOnce)
     }
 }
 
-TYPED_TEST(GemmContextTest, EpilogueMayTakeThePlaceOfC)
+TYPED_TEST(GemmContextTest, EpilogueMayReplaceC)
 {
     for (const int threads : {1, 4})
     {
@@ -162,7 +162,7 @@ TYPED_TEST(GemmContextTest, EpilogueMayTakeThePlaceOfC)
     }
 }
 
-TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied)
+TYPED_TEST(GemmContextTest, EpilogueRunsAtAnyWidthAndForEmptyProducts)
 {
     for (const ProductKernels& kernels : EveryWidth())
     {
@@ -182,7 +182,7 @@ TYPED_TEST(GemmContextTest, EpilogueFollowsAtAnyWidthAndWhereNothingIsMultiplied
                              [&](const GemmTask<TypeParam>& task) { context.Multiply(task); });
 }
 
-TYPED_TEST(GemmContextTest, NothingToSumUp)
+TYPED_TEST(GemmContextTest, EmptySums)
 {
     ThreadPool pool(2);
     GemmContext context(pool, BestKernels());
@@ -232,7 +232,7 @@ TYPED_TEST(GemmContextTest, AutoTakesTheFastestEngineForTheShape)
     EXPECT_EQ(FastestEngine(task), MatrixEngine::Own);
 }
 
-TEST(GemmContext, TellsOfEachShapeOnce)
+TEST(GemmContext, LogsEachShapeOnce)
 {
     ThreadPool pool(1);
     GemmContext context(pool, BestKernels());

@@ -34,7 +34,7 @@ std::vector<AlignedMemory> ScratchOf(const ProductKernels& kernels, size_t GemmF
     return scratch;
 }
 
-// With threads and memory of its own.
+// A product with its own threads and memory.
 struct InRows
 {
     InRows(const ProductKernels& kernels, int threads)
@@ -79,7 +79,7 @@ TYPED_TEST(GemmInRowsTest, EpilogueSeesEachElementOnceAfterTheLastStep)
     CheckBias<TypeParam>(c_shapesInRows, [&](const GemmTask<TypeParam>& task) { inRows.gemm.Multiply(task); });
 }
 
-TYPED_TEST(GemmInRowsTest, EpilogueMayTakeThePlaceOfC)
+TYPED_TEST(GemmInRowsTest, EpilogueMayReplaceC)
 {
     InRows inRows(BestKernels(), 4);
     for (const Shape& shape : c_shapesInRows)

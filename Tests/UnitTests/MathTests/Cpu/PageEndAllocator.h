@@ -1,5 +1,5 @@
-// Memory whose last element is the last one before a page that nobody may touch: a kernel that reads a register beyond
-// the end of its operand stops the test. Sanitizers do not see every such read of a loop over registers.
+// Memory that ends right before an inaccessible page: a kernel that reads a register beyond the end of its operand
+// crashes the test. Sanitizers miss some of these reads.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The pool of threads: every task once, whatever the threads are doing; workers that get no core.
+// The pool of threads: each task runs once, whatever the threads do, also if workers get no core.
 #include "Math/Cpu/ThreadPool.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace cntk
 namespace
 {
 
-// Keeps the pool's workers from running, as neighbours do that take all cores: each waits in a signal's handler.
+// Keeps the pool's workers from running, as other programs on all cores would: each worker waits in a signal handler.
 class HeldWorkers
 {
 public:
@@ -107,8 +107,8 @@ TEST(ThreadPool, WorkIsVisibleToTheCaller)
     }
 }
 
-// A worker that is late looks at the last job's ticket while the next one, of more tasks, is being published.
-TEST(ThreadPool, AJobOfMoreTasksMayFollowAtOnce)
+// A late worker reads the ticket of the last job while the next job, with more tasks, is being published.
+TEST(ThreadPool, AJobWithMoreTasksMayFollowDirectly)
 {
     ThreadPool pool(8);
     size_t counts[64];
@@ -128,8 +128,8 @@ TEST(ThreadPool, AJobOfMoreTasksMayFollowAtOnce)
     }
 }
 
-// Scratch memory goes by the number of a thread, so that no two of them may have the same.
-TEST(ThreadPool, JobsOfTasksApartStayOnTheirThread)
+// Scratch memory is selected by the number of a thread, so numbers must be distinct.
+TEST(ThreadPool, IndependentTasksStayOnTheirThread)
 {
     for (const int threads : {1, 2, 4, 9})
     {
@@ -148,7 +148,7 @@ TEST(ThreadPool, JobsOfTasksApartStayOnTheirThread)
                                   EXPECT_EQ(busy[own].fetch_add(1), 0);
                                   EXPECT_TRUE(own == 0 || pool.Threads() == 1);
                                   size_t sum = 0;
-                                  // More than one where the caller goes through all tasks by itself.
+                                  // The caller may run more than one task, or all of them.
                                   if (pool.Threads() == 1)
                                   {
                                       pool.Run(5,
@@ -185,9 +185,9 @@ TEST(ThreadPool, WakesSleepingWorkers)
     }
 }
 
-// Neighbours on all cores, which the original fell to a thousandth of its speed by: a worker that does not get a core
-// is not waited for. Where it were, this would never end.
-TEST(ThreadPool, WorkersThatDoNotRunAreNotWaitedFor)
+// Other programs use all cores. The caller does not wait for a worker without a core; otherwise this test would never
+// end.
+TEST(ThreadPool, DoesNotWaitForWorkersWithoutACore)
 {
     for (const int threads : {2, 5})
     {
@@ -210,8 +210,9 @@ TEST(ThreadPool, WorkersThatDoNotRunAreNotWaitedFor)
     }
 }
 
-// The caller says that it did all of the work; by the number of tasks, half of it, nothing would have been lost.
-TEST(ThreadPool, WhatTheCallerDidCountsAsItsTasksSay)
+// The tasks report that the caller did all of the work. By the number of tasks it did half, so no time would have been
+// lost.
+TEST(ThreadPool, CountsTheWorkOfTheCallerByItsTasks)
 {
     ThreadPool pool(2);
     bool wentAlone = false;

@@ -1,4 +1,5 @@
-// exp, log, sigmoid and tanh of every instruction set against libm in a wider type: at most 2 units in the last place.
+// exp, log, sigmoid and tanh of each instruction set, compared with libm in a wider type: at most 2 units in the last
+// place.
 #include "Math/Cpu/CpuKernelTable.h"
 #include "Math/DataType.h"
 #include "Math/ElementwiseFunctions.h"
@@ -17,7 +18,7 @@ namespace cntk
 namespace
 {
 
-// Floats are judged in double, doubles in long double.
+// The reference of float is double, that of double is long double.
 template <class T>
 using Wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
@@ -38,7 +39,7 @@ Wider<T> Exact(ElementwiseOp op, T value)
     }
 }
 
-// The distance of a result from the exact value, in units in the last place of the exact value's neighbourhood.
+// Returns the distance of a result from the exact value, in units in the last place near the exact value.
 template <class T>
 double UnitsInLastPlace(T found, Wider<T> exact)
 {
@@ -47,7 +48,7 @@ double UnitsInLastPlace(T found, Wider<T> exact)
     const T rounded = T(exact);
     if (std::isinf(rounded) || std::isinf(found))
     {
-        // One step beside infinity is the largest number.
+        // The neighbour of infinity is the largest number.
         const bool isClose = std::fabs(found) >= std::numeric_limits<T>::max() * T(0.9999) &&
                              std::fabs(rounded) >= std::numeric_limits<T>::max() * T(0.9999);
         return rounded == found || isClose ? 0 : 1e9;
@@ -76,7 +77,7 @@ std::vector<T> Arguments()
                           T(1e-37),
                           T(0.99e-37)};
     std::mt19937_64 random(1);
-    // All bit patterns are equally likely: all exponents, NaN and denormals too.
+    // All bit patterns are equally likely, including NaN and denormals.
     for (size_t i = 0; i < 400000; ++i)
     {
         const uint64_t bits = random();
@@ -84,7 +85,7 @@ std::vector<T> Arguments()
         std::memcpy(&value, &bits, sizeof(T));
         values.push_back(value);
     }
-    // Where the functions change, and where their results are denormal.
+    // Ranges in which the formulas change, or results are denormal.
     const auto sample = [&](T low, T high)
     {
         std::uniform_real_distribution<T> uniform(low, high);
@@ -127,8 +128,8 @@ void CheckFunctions(InstructionSet set)
     }
 }
 
-// Columns that lie one behind another, some that are further apart, their rests and what is worked on at a time: an
-// element's result is the same wherever it stands. Memory ends with the last element.
+// The result of an element does not depend on its place: contiguous columns, columns with padding, whole registers and
+// the remaining elements. Memory ends with the last element.
 template <class T>
 void CheckColumns(InstructionSet set, ElementwiseOp op, size_t rows, size_t columns, size_t stride)
 {
@@ -181,7 +182,7 @@ TEST_P(VectorMathTests, DoublesAreAccurate)
     CheckFunctions<double>(GetParam());
 }
 
-TEST_P(VectorMathTests, AnElementIsTheSameWhereverItStands)
+TEST_P(VectorMathTests, AnElementDoesNotDependOnItsPlace)
 {
     for (const ElementwiseOp op : {ElementwiseOp::Exp, ElementwiseOp::Sigmoid, ElementwiseOp::Tanh})
         for (const size_t rows : {1, 7, 16, 50, 300, 512, 1100})

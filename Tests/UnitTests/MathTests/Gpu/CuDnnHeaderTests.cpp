@@ -1,5 +1,5 @@
-// The emulation's declarations of cuDNN against those of cudnn.h, where there is one: what the tests prove with the one
-// is what the GPU library is compiled with.
+// Compares the emulation's declarations of cuDNN with cudnn.h, if it is installed. So tests with the emulation hold for
+// the GPU library, which is compiled with cudnn.h.
 #ifdef CNTK_WITH_CUDNN_HEADER
 #include <cudnn.h>
 #endif
@@ -15,7 +15,7 @@ namespace
 
 #ifdef CNTK_WITH_CUDNN_HEADER
 
-// Both the same kind of thing of the same size; pointers to the same constness.
+// True if both types have the same kind and size; pointers also the same constness.
 template <class A, class B>
 constexpr bool IsSameKind()
 {
@@ -24,7 +24,7 @@ constexpr bool IsSameKind()
         using ToA = std::remove_pointer_t<A>;
         using ToB = std::remove_pointer_t<B>;
         if constexpr (std::is_void_v<ToA> != std::is_void_v<ToB>)
-            return std::is_class_v<ToA> || std::is_class_v<ToB>; // streams: a handle, and anything
+            return std::is_class_v<ToA> || std::is_class_v<ToB>; // streams: a handle in one, any pointer in the other
         else if constexpr (std::is_enum_v<ToA> || std::is_arithmetic_v<ToA>)
             return IsSameKind<std::remove_const_t<ToA>, std::remove_const_t<ToB>>() &&
                    std::is_const_v<ToA> == std::is_const_v<ToB>;

@@ -1,5 +1,5 @@
-// Opening cuDNN: what is said of libraries that will not do, and what the real one says of our descriptors, which takes
-// no card.
+// Opens cuDNN: messages about unusable libraries, and the answers of the real library to our descriptors, which need no
+// card.
 #include "CudaEmulation/CuDnnEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/CuDnn.h"
@@ -60,8 +60,8 @@ cudnnStatus_t Reach(Arguments...)
     return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-// Every function is there, in a version that is accepted. What describes shapes is the library's own: without a card
-// there is no handle, and nothing is computed.
+// The library has every function, in an accepted version. Descriptors are the library's own; without a card there is no
+// handle, so nothing is computed.
 class RealCuDnnTests : public testing::Test
 {
 protected:
@@ -100,7 +100,7 @@ protected:
         return view;
     }
 
-    // How often the library took the description of a shape and saw the windows that we see.
+    // Returns how often the library accepted the description of a shape and found the same windows.
     int ReachedBy(const ConvolutionGeometry& geometry, size_t samples, DataType type)
     {
         const MatrixView input = Image(geometry.InputElements(), samples, type);
@@ -145,11 +145,11 @@ std::vector<WindowAxis> AllAxes()
     return axes;
 }
 
-TEST_F(RealCuDnnTests, SeesTheWindowsThatWeSee)
+TEST_F(RealCuDnnTests, HasTheSameWindows)
 {
     const std::vector<WindowAxis> axes = AllAxes();
     const WindowAxis channels{.input = 3, .kernel = 3, .stride = 3, .maps = 4};
-    size_t samples = 0; // others each time: what was refused once is not asked again
+    size_t samples = 0; // new sizes each time, because refused shapes are not tried again
     for (size_t i = 0; i < axes.size(); ++i)
         for (size_t j = i % 3; j < axes.size(); j += 3)
             for (const DataType type : {DataType::Float32, DataType::Float64})
@@ -173,7 +173,7 @@ TEST_F(RealCuDnnTests, SeesTheWindowsThatWeSee)
     EXPECT_GT(samples, 1000u);
 }
 
-TEST_F(RealCuDnnTests, PoolsTheWindowsThatWePool)
+TEST_F(RealCuDnnTests, PoolsTheSameWindows)
 {
     const std::vector<WindowAxis> axes = AllAxes();
     const WindowAxis channels{.input = 3, .windows = 3};

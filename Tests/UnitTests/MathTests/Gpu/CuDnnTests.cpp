@@ -1,5 +1,5 @@
-// Which convolutions and poolings go to cuDNN, with which algorithms, how often it is asked, and what happens where it
-// refuses or fails: with the emulation of cuDNN. What it computes is compared by the kernel tests.
+// Tests the calls of cuDNN with its emulation: the convolutions and poolings it gets, its algorithms, the number of
+// calls, and its refusals and failures. The kernel tests compare its values.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/CuDnnEmulation.h"
@@ -98,7 +98,7 @@ TEST(CuDnnFormTests, ImagesWithTheChannelsFastest)
     EXPECT_TRUE(form->isInterleaved);
 }
 
-// Axes keep their order where one of them has a single element.
+// Axes keep their order even if one has a single element.
 TEST(CuDnnFormTests, OneRow)
 {
     const auto form = CuDnnForm::OfConvolution(Interleaved(Axis(1, 1, 1, 0, 1), c_column, 3, 8));
@@ -133,7 +133,7 @@ TEST(CuDnnFormTests, ThreeAxesAndNoChannels)
     EXPECT_EQ(form->axes[0], (CuDnnAxis{5, 3, 1, 0, 3, 42, 20}));
 }
 
-TEST(CuDnnFormTests, WhatCuDnnDoesNotHave)
+TEST(CuDnnFormTests, UnsupportedByCuDnn)
 {
     const auto expectNone = [](const char* why, const ConvolutionGeometry& geometry)
     { EXPECT_FALSE(CuDnnForm::OfConvolution(geometry)) << why; };
@@ -160,7 +160,7 @@ TEST(CuDnnFormTests, Pooling)
 {
     WindowGeometry geometry;
     geometry.rank = 4;
-    // Two axes that follow one another and stay as they are make the channels.
+    // Two adjacent axes without windows become the channels.
     geometry.axes = {c_row, c_column, Axis(3, 1, 1, 0, 3), Axis(5, 1, 1, 0, 5)};
     const auto form = CuDnnForm::OfPooling(geometry);
     ASSERT_TRUE(form);
@@ -168,7 +168,7 @@ TEST(CuDnnFormTests, Pooling)
     EXPECT_EQ(form->channels, 15);
     EXPECT_EQ(form->channelStep, 42);
     EXPECT_EQ(form->mapStep, 20);
-    // Others become windows of one element.
+    // Other axes become windows of one element.
     geometry.axes = {Axis(2, 1, 1, 0, 2), c_row, Axis(3, 1, 1, 0, 3), c_column};
     const auto split = CuDnnForm::OfPooling(geometry);
     ASSERT_TRUE(split);
@@ -211,7 +211,7 @@ protected:
         return matrix;
     }
 
-    // All of a convolution: three calls of cuDNN where it takes the shape.
+    // A convolution with both gradients: three calls of cuDNN if it accepts the shape.
     std::vector<double> Run(const ConvolutionGeometry& geometry, size_t samples, DataType type = DataType::Float32)
     {
         const Matrix weights = Numbers(geometry.KernelCount(), geometry.KernelElements(), type);
@@ -248,7 +248,7 @@ protected:
     Calls m_before;
 };
 
-TEST_F(CuDnnTests, TakesWhatItHasAndLeavesTheRest)
+TEST_F(CuDnnTests, TakesSupportedShapesOnly)
 {
     MakeDevice();
     EXPECT_THAT(m_device->Describe(), testing::HasSubstr("; convolutions: cuDNN 9.0)"));
@@ -266,7 +266,7 @@ TEST_F(CuDnnTests, TakesWhatItHasAndLeavesTheRest)
     EXPECT_EQ(Work(), 9) << "there is nothing to do";
 }
 
-TEST_F(CuDnnTests, PoolsAndLeavesTheGradientOfMaximaToUs)
+TEST_F(CuDnnTests, PoolsExceptTheGradientOfMaxima)
 {
     MakeDevice();
     WindowGeometry geometry;
@@ -284,7 +284,7 @@ TEST_F(CuDnnTests, PoolsAndLeavesTheGradientOfMaximaToUs)
     EXPECT_EQ(CallsOfThread().poolingGradients - m_before.poolingGradients, 1);
 }
 
-TEST_F(CuDnnTests, AsksOnceAShapeAndAllocatesNothingMore)
+TEST_F(CuDnnTests, QueriesEachShapeOnceAndAllocatesNothingMore)
 {
     MakeDevice();
     const std::vector<ConvolutionGeometry> geometries = {
@@ -308,7 +308,7 @@ TEST_F(CuDnnTests, AsksOnceAShapeAndAllocatesNothingMore)
     EXPECT_NE(CallsOfThread().lastStream, nullptr);
 }
 
-TEST_F(CuDnnTests, MathIsWhatGpuMatrixMathSays)
+TEST_F(CuDnnTests, MathFollowsGpuMatrixMath)
 {
     MakeDevice(GpuMatrixMath::Float);
     Run(Planar(c_row, c_column, 3, 8), 2);
@@ -323,7 +323,7 @@ TEST_F(CuDnnTests, MathIsWhatGpuMatrixMathSays)
     }
 }
 
-// The user's limit: so many samples with their windows written out, 10 * 4 * 4 bytes each.
+// The user's limit is a number of unfolded samples, 10 * 4 * 4 bytes each.
 TEST_F(CuDnnTests, TheWorkspaceIsBounded)
 {
     MakeDevice();
@@ -339,7 +339,7 @@ TEST_F(CuDnnTests, TheWorkspaceIsBounded)
     EXPECT_EQ(Work(), 6);
 }
 
-// So that the comparisons of the kernel tests are of what cuDNN computed.
+// Ensures that the kernel tests compare values of cuDNN.
 TEST_F(CuDnnTests, KernelCasesReachIt)
 {
     for (const KernelCase& kernelCase : ImageCases())
@@ -355,7 +355,7 @@ TEST_F(CuDnnTests, KernelCasesReachIt)
             KernelCaseRun run(*m_device, type);
             kernelCase.run(run);
             run.Results();
-            // Two layouts, one and several samples; what is replaced, what is added to, and three endings.
+            // Two layouts, one and several samples, replacing and adding, and three epilogues.
             const int layouts = type == DataType::Float32 ? 2 : 1;
             EXPECT_EQ(CallsOfThread().forward - m_before.forward, isConvolution ? layouts * 2 * 4 : 0);
             EXPECT_EQ(CallsOfThread().inputGradients - m_before.inputGradients, isConvolution ? layouts * 2 * 2 : 0);
@@ -379,7 +379,7 @@ TEST_F(CuDnnTests, CannotStart)
     EXPECT_EQ(Work(), 0);
 }
 
-TEST_F(CuDnnTests, OurKernelsDoWhatItRefuses)
+TEST_F(CuDnnTests, OurKernelsComputeRefusedShapes)
 {
     using namespace CuDnnEmulation;
     const ConvolutionGeometry geometry = Interleaved(c_row, c_column, 3, 8);
@@ -441,7 +441,7 @@ TEST_F(CuDnnTests, AFailureOfTheCardIsAnError)
               "cuDNN failed to convolve: CUDNN_STATUS_EXECUTION_FAILED");
 }
 
-// The workspace is the first thing to do without.
+// If memory is short, the workspace is given up first.
 TEST_F(CuDnnTests, NoMemoryForAWorkspace)
 {
     using namespace CuDnnEmulation;
@@ -461,7 +461,7 @@ TEST_F(CuDnnTests, NoMemoryForAWorkspace)
 
 // ---- the emulation --------------------------------------------------------------------------------------------------
 
-TEST_F(CuDnnTests, TheEmulationKnowsWhatACardWouldNotForgive)
+TEST_F(CuDnnTests, TheEmulationDetectsFatalErrors)
 {
     using namespace CuDnnEmulation;
     cudnnHandle_t handle = nullptr;

@@ -1,4 +1,4 @@
-// The emulation of CUDA itself: threads wait for one another as they would, and mistakes do not pass.
+// Tests the emulation of CUDA itself: threads wait for each other as on a card, and mistakes are errors.
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/DeviceFunctions.cuh"
@@ -42,7 +42,7 @@ TEST(CudaEmulationTests, EveryThreadOfEveryBlockRunsOnce)
     EXPECT_THAT(runs, testing::Each(1));
 }
 
-// Each thread reads what the others wrote before the barrier.
+// Each thread reads values that the others wrote before the barrier.
 TEST(CudaEmulationTests, BarriersHold)
 {
     std::vector<unsigned> shared(64);
@@ -82,7 +82,7 @@ TEST(CudaEmulationTests, ShufflesStayWithinTheirWarp)
         EXPECT_EQ(sums[i], i / 32 * 32 * 32 + 496 + i / 32 * 32 + 5);
 }
 
-// Each thread reads what another one of its warp wrote before; other warps need not come.
+// Each thread reads values of another thread of its warp; other warps need not arrive.
 TEST(CudaEmulationTests, WarpsWait)
 {
     std::vector<unsigned> shared(64);
@@ -108,7 +108,7 @@ TEST(CudaEmulationTests, WarpsWait)
     }
 }
 
-// What a kernel may not depend on: which thread or block comes first.
+// A kernel may not depend on the order of threads or blocks.
 TEST(CudaEmulationTests, TheOrderChangesFromLaunchToLaunch)
 {
     unsigned last[2] = {};
@@ -118,7 +118,7 @@ TEST(CudaEmulationTests, TheOrderChangesFromLaunchToLaunch)
     EXPECT_NE(last[0], last[1]);
 }
 
-TEST(CudaEmulationTests, ABarrierThatNotAllReachIsAnError)
+TEST(CudaEmulationTests, ABarrierThatSomeThreadsMissIsAnError)
 {
     EXPECT_EQ(MessageOf(
                   []
@@ -131,7 +131,7 @@ TEST(CudaEmulationTests, ABarrierThatNotAllReachIsAnError)
                                          });
                   }),
               "the kernel: 40 threads of a block of 64 wait for others that do not come; 24 have left the kernel");
-    // The next launch is not disturbed by it.
+    // The failure does not affect the next launch.
     int count = 0;
     CudaEmulation::Run("test", 1, 64,
                        [&]
@@ -152,7 +152,7 @@ TEST(CudaEmulationTests, ImpossibleLaunchesAreErrors)
     EXPECT_EQ(MessageOf([] { CudaEmulation::Run("it", 1, 32, [] { throw std::runtime_error("stop"); }); }), "stop");
 }
 
-TEST(CudaEmulationTests, ShufflesOfPartsOfAWarpAreErrors)
+TEST(CudaEmulationTests, ShufflesOfAPartOfAWarpAreErrors)
 {
     const auto shuffle = [](unsigned threads, unsigned mask, int lane)
     {
@@ -176,8 +176,8 @@ void PutOnes(DeviceMatrix<float> matrix)
         matrix.At(i) = 1;
 }
 
-// The emulation could use it, a card could not.
-TEST(CudaEmulationTests, KernelsAreGivenMemoryOfTheDevice)
+// The emulation could access host memory; a card could not.
+TEST(CudaEmulationTests, KernelsNeedMemoryOfTheDevice)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open);
     const GpuStream stream = runtime.MakeStream();
@@ -224,8 +224,8 @@ TEST(CudaEmulationTests, CopiesAreWithinTheDevicesMemory)
     EXPECT_EQ(messageOf([&] { runtime.Zero(there, 0, stream); }), "memory cleared: of no bytes");
 }
 
-// Distances of columns are at least the rows, even where there is but one column.
-TEST(CudaEmulationTests, ProductsAreSuchAsCuBlasTakes)
+// Leading dimensions are at least the rows, even for a single column.
+TEST(CudaEmulationTests, ProductsMustSuitCuBlas)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open);
     const GpuStream stream = runtime.MakeStream();
@@ -250,7 +250,7 @@ TEST(CudaEmulationTests, ProductsAreSuchAsCuBlasTakes)
     EXPECT_EQ(message(), "a product has nothing to compute");
 }
 
-TEST(CudaEmulationTests, FreshMemoryHoldsNoNumbers)
+TEST(CudaEmulationTests, NewMemoryHoldsNan)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open);
     const float* const floats = static_cast<const float*>(runtime.Allocate(1024));

@@ -1,4 +1,4 @@
-// Streams, events and graphs of the emulation: what CUDA promises holds in every order, what it does not promise shows.
+// Streams, events and graphs of the emulation: guarantees of CUDA hold in each order; missing waits give wrong values.
 #include "Common/Error.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/CudaLanguage.cuh"
@@ -19,7 +19,7 @@ void AddTo(int* target, const int* source, int factor)
     *target += factor * *source;
 }
 
-// Two streams, pinned memory and numbers on the device.
+// Two streams, pinned memory and values on the device.
 struct Bench
 {
     explicit Bench(WorkOrder order) : runtime(EmulatedMemory::Open, 1 << 20, order)
@@ -90,7 +90,7 @@ TEST(EmulatedStreamsTests, AStreamKeepsItsOrder)
     }
 }
 
-// Who fills pinned memory again before the copy has run gets the new numbers where they should be the old.
+// Pinned memory that is refilled before the copy runs delivers the new values instead of the old ones.
 TEST(EmulatedStreamsTests, PinnedMemoryIsReadWhenTheCopyRuns)
 {
     Bench bench(WorkOrder::Late);
@@ -105,7 +105,7 @@ TEST(EmulatedStreamsTests, PinnedMemoryIsReadWhenTheCopyRuns)
     EXPECT_EQ(eager.device[0], 1);
 }
 
-TEST(EmulatedStreamsTests, PinnedMemoryThatIsFreedTooSoonHoldsRubbish)
+TEST(EmulatedStreamsTests, PinnedMemoryThatIsFreedTooSoonIsOverwritten)
 {
     EmulatedRuntime runtime(EmulatedMemory::Open, 1 << 20);
     const GpuStream stream = runtime.MakeStream();
@@ -118,7 +118,7 @@ TEST(EmulatedStreamsTests, PinnedMemoryThatIsFreedTooSoonHoldsRubbish)
     EXPECT_NE(*device, 5);
 }
 
-TEST(EmulatedStreamsTests, MemoryThatIsNotPinnedIsAMistake)
+TEST(EmulatedStreamsTests, MemoryThatIsNotPinnedIsAnError)
 {
     Bench bench(WorkOrder::Late);
     int value = 0;
@@ -126,9 +126,9 @@ TEST(EmulatedStreamsTests, MemoryThatIsNotPinnedIsAMistake)
     EXPECT_THROW(bench.runtime.CopyFromPinned(bench.device, bench.pinned + 15, 8, bench.first), std::logic_error);
 }
 
-// Without events either stream may come first: one order shows that the reader does not wait, another one that the
-// writer does not.
-TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
+// Without events either stream may run first: one order shows that the reader does not wait, another that the writer
+// does not.
+TEST(EmulatedStreamsTests, StreamsDoNotWaitForEachOther)
 {
     const auto run = [](WorkOrder order, bool waits)
     {
@@ -142,7 +142,7 @@ TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
         bench.runtime.Record(bench.event, bench.second);
         if (waits)
             bench.runtime.WaitFor(bench.first, bench.event);
-        bench.Add(1, 0, 1, bench.first); // reads what the other stream brings
+        bench.Add(1, 0, 1, bench.first); // reads the values that the other stream copies
         bench.runtime.Record(bench.event, bench.first);
         if (waits)
             bench.runtime.WaitFor(bench.second, bench.event);
@@ -158,8 +158,8 @@ TEST(EmulatedStreamsTests, StreamsDoNotWaitForOneAnother)
     EXPECT_EQ(run(WorkOrder::FirstLate, false), 100);
 }
 
-// An event stands for the last record before a wait; one never recorded for nothing.
-TEST(EmulatedStreamsTests, EventsAreTakenAsTheyStand)
+// A wait refers to the last record of the event before it; an event that was never recorded has no effect.
+TEST(EmulatedStreamsTests, WaitsReferToTheLastRecord)
 {
     for (const WorkOrder order : CudaEmulation::c_workOrders)
     {
@@ -170,7 +170,7 @@ TEST(EmulatedStreamsTests, EventsAreTakenAsTheyStand)
         bench.runtime.Record(bench.event, bench.second);
         bench.runtime.WaitFor(bench.first, bench.event);
         bench.Put(1, 4, bench.second);
-        bench.runtime.Record(bench.event, bench.second); // the wait before is not for this
+        bench.runtime.Record(bench.event, bench.second); // the earlier wait does not include this
         bench.Add(2, 0, 1, bench.first);
         bench.runtime.Synchronize(bench.first);
         EXPECT_EQ(bench.device[2], 3);
@@ -197,7 +197,7 @@ TEST(EmulatedStreamsTests, AGraphRunsWithTheArgumentsOfItsCapture)
         bench.runtime.Synchronize(bench.first);
         EXPECT_EQ(bench.device[1], 0); // a capture runs nothing
 
-        factor = 50; // which the graph does not know
+        factor = 50; // not part of the graph
         bench.Put(0, 3, bench.first);
         bench.runtime.Launch(graph, bench.first);
         bench.Put(4, 1, bench.first);
@@ -230,10 +230,10 @@ TEST(EmulatedStreamsTests, WaitingForACaptureBreaksIt)
     bench.runtime.Record(bench.event, bench.first);
     EXPECT_EQ(ErrorOf([&] { bench.runtime.Wait(bench.event); }),
               "the GPU refuses: operation not permitted on an event last recorded in a capturing stream");
-    bench.runtime.Synchronize(bench.second); // others may be waited for
+    bench.runtime.Synchronize(bench.second); // the host may wait for other streams
     EXPECT_NE(bench.runtime.EndCapture(bench.first), nullptr);
 
-    // The stream works on as before.
+    // The stream still works.
     bench.Put(0, 3, bench.first);
     bench.runtime.Synchronize(bench.first);
     EXPECT_EQ(bench.device[0], 3);
@@ -250,7 +250,7 @@ TEST(EmulatedStreamsTests, ACaptureStaysByItself)
               "the GPU refuses: dependency created on uncaptured work in another stream");
     EXPECT_EQ(bench.runtime.EndCapture(bench.first), nullptr);
 
-    // Memory may be allocated, not freed.
+    // During a capture memory may be allocated, but not freed.
     bench.runtime.BeginCapture(bench.first);
     void* const memory = bench.runtime.Allocate(16);
     bench.runtime.Free(memory);

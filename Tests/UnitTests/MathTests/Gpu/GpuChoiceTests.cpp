@@ -1,4 +1,5 @@
-// Which of several GPUs deviceId=auto takes, and its report. The emulated GPU library lies beside the tests.
+// Tests the choice of deviceId=auto among several GPUs, and its report. The emulated GPU library lies next to the
+// tests.
 #include "Common/Error.h"
 #include "Math/Gpu/GpuChoice.h"
 
@@ -79,7 +80,7 @@ TEST_F(ChooseGpuTests, WithoutTheManagementLibraryTheFirstIsTaken)
     EXPECT_EQ(choice.report, std::string("GPU 0 (A, 1024 MiB") + c_tail);
 }
 
-TEST_F(ChooseGpuTests, OthersArePassedOverWithTheirReasons)
+TEST_F(ChooseGpuTests, SkipsOthersWithTheirReasons)
 {
     const GpuOptions options{.excluded = {1}};
     const GpuChoice choice =
@@ -108,7 +109,7 @@ TEST_F(ChooseGpuTests, WithoutItsCheckAGpuIsTakenAsItIs)
     EXPECT_NE(Choose("name=Wrong,fault=Multiply", {.isChecked = false}).device, nullptr);
 }
 
-TEST_F(ChooseGpuTests, WhatTheDriverSaysIsPassedOn)
+TEST_F(ChooseGpuTests, PassesOnTheMessageOfTheDriver)
 {
     unsetenv("CUDA_VISIBLE_DEVICES");
     EXPECT_EQ(Choose("none").report,
@@ -137,7 +138,7 @@ TEST_F(ChooseGpuTests, AGpuIsForOneRunAlone)
     EXPECT_NE(Choose("name=A;name=B", {.isLocked = false}).device, nullptr);
     first.reset();
     EXPECT_EQ(Choose("name=A;name=B").device->Id(), 0);
-    m_search.lockFolder += "/absent"; // no lock is possible, so none excludes anybody
+    m_search.lockFolder += "/absent"; // no lock is possible, so none excludes a card
     const GpuChoice third = Choose("name=A");
     EXPECT_NE(third.device, nullptr);
     EXPECT_NE(Choose("name=A").device, nullptr);

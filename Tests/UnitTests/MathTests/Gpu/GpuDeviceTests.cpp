@@ -1,5 +1,4 @@
-// Which GPU is taken, what is said of those that cannot be, and what a device does with memory: with a runtime that
-// says what the test wants.
+// Tests the choice of a GPU, the messages about unusable ones, and the memory of a device, with a scripted runtime.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "CudaEmulation/EmulatedGpu.h"
@@ -23,8 +22,8 @@ struct TestGpu
 {
     GpuProperties properties;
     size_t freeBytes = 0;
-    const char* silence = nullptr; // why it does not say what it is
-    const char* refusal = nullptr; // why it cannot be chosen
+    const char* silence = nullptr; // error of asking for its properties; null: none
+    const char* refusal = nullptr; // error of choosing it; null: none
 };
 
 class TestRuntime final : public EmulatedRuntime
@@ -210,7 +209,7 @@ TEST(GpuAllocatorTests, SizesAreRoundedByAnEighthAtMost)
     }
 }
 
-TEST(GpuAllocatorTests, WhatIsFreedIsGivenOutAgain)
+TEST(GpuAllocatorTests, ReusesFreedMemory)
 {
     EmulatedRuntime runtime;
     GpuAllocator memory(runtime, "GPU 0");
@@ -229,7 +228,7 @@ TEST(GpuAllocatorTests, WhatIsFreedIsGivenOutAgain)
     EXPECT_EQ(memory.UsedBytes(), 0u);
 }
 
-TEST(GpuAllocatorTests, KeptMemoryIsGivenBackBeforeMemoryRunsOut)
+TEST(GpuAllocatorTests, FreesCachedMemoryBeforeMemoryRunsOut)
 {
     EmulatedRuntime runtime(EmulatedMemory::Locked, 1 << 20);
     GpuAllocator memory(runtime, "GPU 3");

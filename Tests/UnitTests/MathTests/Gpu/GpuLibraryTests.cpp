@@ -1,4 +1,4 @@
-// What is said where driver or GPU library are missing, or do not fit.
+// Tests the messages for a driver or GPU library that is missing or does not fit.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "Math/Gpu/GpuLibrary.h"
@@ -16,7 +16,7 @@ namespace
 
 namespace fs = std::filesystem;
 
-constexpr const char* c_driver = "libc.so.6"; // any library will do for one that is there
+constexpr const char* c_driver = "libc.so.6"; // any existing library can stand for the driver
 
 class GpuLibraryTests : public testing::Test
 {
@@ -24,7 +24,7 @@ protected:
     void SetUp() override { fs::create_directories(m_folder); }
     void TearDown() override { fs::remove_all(m_folder); }
 
-    // Puts a library below tests/ where the GPU library is looked for.
+    // Copies a library to the place below tests/ where the program looks for the GPU library.
     void Install(const std::string& library)
     {
         const fs::path tests = fs::read_symlink("/proc/self/exe").parent_path();
@@ -40,7 +40,7 @@ protected:
             });
     }
 
-    // A folder for each test: a library that was opened stays open under its name.
+    // Each test has its own folder, because an opened library stays open under its name.
     const std::string m_folder =
         testing::TempDir() + "gpu." + testing::UnitTest::GetInstance()->current_test_info()->name();
     const std::string m_library = m_folder + "/libcntkmath_gpu.so";
@@ -59,7 +59,7 @@ TEST_F(GpuLibraryTests, NoDriver)
 
 TEST_F(GpuLibraryTests, NoLibrary)
 {
-    // The library's own name would be found beside the tests.
+    // The real name would be found next to the tests.
     EXPECT_EQ(
         MessageOf(0, c_driver, "libabsentgpu.so"),
         "GPU 0 cannot be used: the GPU library libabsentgpu.so is in none of " + m_folder +
@@ -89,14 +89,14 @@ TEST_F(GpuLibraryTests, ALibraryOfOtherSources)
                                 "); build both together; deviceId=cpu runs on the CPU");
 }
 
-TEST_F(GpuLibraryTests, WhatTheLibrarySaysIsPassedOn)
+TEST_F(GpuLibraryTests, PassesOnTheMessageOfTheLibrary)
 {
     Install("gpu/AbsentGpu");
     EXPECT_EQ(MessageOf(3), "GPU 3 is not there");
 }
 
-// The library that was built: it loads without a driver and says that there is none.
-TEST_F(GpuLibraryTests, TheLibraryNeedsNoDriverToSaySo)
+// The library of this build loads without a driver and reports that there is none.
+TEST_F(GpuLibraryTests, TheLibraryReportsAMissingDriver)
 {
     const fs::path library = fs::read_symlink("/proc/self/exe").parent_path() / "../lib/libcntkmath_gpu.so";
     if (!fs::exists(library))

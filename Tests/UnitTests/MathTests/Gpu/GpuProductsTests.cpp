@@ -1,4 +1,4 @@
-// The factors of products: they are on the device, and the host does not wait for them.
+// The factors of products are on the device, and the host does not wait for them.
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/GpuKernels.h"
@@ -16,7 +16,7 @@ namespace
 class CountingRuntime final : public EmulatedRuntime
 {
 public:
-    // Work runs at once, so that the test can read results without waiting.
+    // Runs work immediately, so that the test can read results without waiting.
     CountingRuntime() : EmulatedRuntime(EmulatedMemory::Locked, c_emulatedMemoryBytes, WorkOrder::Eager) {}
 
     void Synchronize(GpuStream) override { ++waits; }

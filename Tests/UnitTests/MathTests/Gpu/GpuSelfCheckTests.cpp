@@ -1,4 +1,4 @@
-// The self-check passes on devices that compute right, and names each of its operations that does not.
+// The self-check passes on correct devices, and names the operation that computes wrong values.
 #include "Common/Error.h"
 #include "CudaEmulation/CudaEmulation.h"
 #include "CudaEmulation/EmulatedMachine.h"
@@ -13,20 +13,20 @@ namespace cntk
 namespace
 {
 
-// Without cuDNN: convolutions run in a kernel that can be broken.
+// Without cuDNN, so that convolutions run in a kernel that the test can break.
 std::shared_ptr<Device> OpenGpuOf(const BlasMaker& makeBlas = MakeBreakableBlas)
 {
     return FindGpu({0, GpuMatrixMath::Float}, std::make_unique<EmulatedRuntime>(EmulatedMemory::Open), makeBlas);
 }
 
-TEST(GpuSelfCheckTests, DevicesThatAreRightPass)
+TEST(GpuSelfCheckTests, CorrectDevicesPass)
 {
     EXPECT_EQ(CheckGpu(*MakeEmulatedGpu(), GpuMatrixMath::Float), "");
     EXPECT_EQ(CheckGpu(*OpenGpuOf(), GpuMatrixMath::Float), "");
     EXPECT_EQ(CheckGpu(*MakeCpuDevice({.threads = 1}), GpuMatrixMath::Float), "");
 }
 
-TEST(GpuSelfCheckTests, AnOperationThatLeavesItsLastBlockOutIsNamed)
+TEST(GpuSelfCheckTests, NamesAnOperationThatOmitsItsLastBlock)
 {
     for (const auto& [kernel, operation] : {std::pair("Multiply", "the product"),
                                             {"a reduction", "the reduction"},
@@ -42,7 +42,7 @@ TEST(GpuSelfCheckTests, AnOperationThatLeavesItsLastBlockOutIsNamed)
     }
 }
 
-// Products whose first element is off by a part of its value.
+// Products whose first element has a relative error.
 class InexactBlas final : public GpuBlas
 {
 public:
@@ -78,7 +78,7 @@ public:
     void Multiply(const GpuGemm&, GpuStream) override { Fail(ErrorKind::Device, "no kernel image is available"); }
 };
 
-TEST(GpuSelfCheckTests, AnOperationThatFailsIsNamed)
+TEST(GpuSelfCheckTests, NamesAnOperationThatFails)
 {
     EXPECT_EQ(CheckGpu(*OpenGpuOf([] { return std::make_unique<FailingBlas>(); }), GpuMatrixMath::Float),
               "the product of float fails: no kernel image is available");

@@ -1,5 +1,5 @@
-// From the host to an emulated GPU: every byte arrives in the order of the work, whatever the host does with its memory
-// afterwards and whichever stream is ahead, and nobody waits for what may still run.
+// Uploads to an emulated GPU: each byte arrives in the order of the work, whatever the host does with its memory
+// afterwards and whichever stream runs first. The host does not wait for work that may still run.
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/GpuContext.h"
 
@@ -24,7 +24,7 @@ struct UploadsBench
     GpuContext context;
 };
 
-// The work reads each piece before the next one takes its place.
+// The work reads each piece before the next one overwrites it.
 TEST(GpuUploadsTests, PiecesOfAllSizesArriveInOrder)
 {
     for (const WorkOrder order : CudaEmulation::c_workOrders)
@@ -57,11 +57,11 @@ TEST(GpuUploadsTests, PiecesOfAllSizesArriveInOrder)
     }
 }
 
-// A minibatch can be on its way while the work of the one before has not even begun: the host brings it without
-// waiting, and its stream does not wait for the work.
-TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
+// A minibatch can be uploaded before the work of the previous one has begun: neither the host nor its stream waits for
+// that work.
+TEST(GpuUploadsTests, UploadsTheNextMinibatchWhileTheWorkWaits)
 {
-    UploadsBench bench(WorkOrder::FirstLate); // the stream of the work runs nothing until somebody waits for it
+    UploadsBench bench(WorkOrder::FirstLate); // the stream of the work runs nothing until the host waits for it
     const size_t bytes = size_t(1) << 20;
     const GpuArray<std::byte> place(bench.context, bytes);
     std::vector<std::byte> host(bytes, std::byte(1));
@@ -72,13 +72,13 @@ TEST(GpuUploadsTests, TheNextMinibatchTravelsWhileTheWorkWaits)
     EXPECT_EQ(bench.runtime.Counts().copies, copies + 4);
     EXPECT_EQ(bench.runtime.Counts().hostWaits, 0u);
     EXPECT_EQ(bench.runtime.Counts().eventWaits, 0u);
-    // Further ahead than the ring holds the host waits for the oldest.
+    // If the ring is full, the host waits for the oldest upload.
     for (int next = 0; next < 2; ++next)
         bench.context.Upload(place.Data(), host.data(), bytes);
     EXPECT_EQ(bench.runtime.Counts().eventWaits, 1u);
 }
 
-// The ring may get memory that the work has given back and has not done with yet.
+// The ring may get memory that was freed, but that queued work still uses.
 TEST(GpuUploadsTests, TheRingWaitsForTheWorkThatHadItsMemory)
 {
     for (const WorkOrder order : CudaEmulation::c_workOrders)
@@ -93,7 +93,7 @@ TEST(GpuUploadsTests, TheRingWaitsForTheWorkThatHadItsMemory)
             bench.context.Copy(received.Data(), before.Data(), bytes);
         }
         const std::vector<std::byte> host(bytes / 4, std::byte(7));
-        bench.context.Upload(place.Data(), host.data(), host.size()); // a ring of as many bytes as were given back
+        bench.context.Upload(place.Data(), host.data(), host.size()); // a ring of the same size as the freed memory
         ASSERT_EQ(bench.context.Memory().KeptBytes(), 0u);
         std::vector<std::byte> found(bytes);
         bench.context.Download(found.data(), received.Data(), bytes);

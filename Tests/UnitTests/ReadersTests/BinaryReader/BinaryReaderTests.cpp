@@ -67,7 +67,7 @@ protected:
 };
 
 // Configs of UCIFastReader have these keys; the reader reports none as unknown.
-TEST_F(BinaryReaderTests, KeysOfBlocksThatTheFileAnswers)
+TEST_F(BinaryReaderTests, KeysThatTheFileAnswers)
 {
     const auto reader = Open<float>(WriteExample<float>(), "x=[\ndim=2\nstart=1\n]\nl=[\nlabelDim=3\ndim=1\n"
                                                            "labelType=category\nlabelMappingFile=no.txt\n]\n");
@@ -94,7 +94,7 @@ TEST_F(BinaryReaderTests, ReadsWhatIsWritten)
                 ElementsAre("1 2; 3 4; 5 6; 7 8; -9 0.5"));
 }
 
-TEST_F(BinaryReaderTests, PlacesOfTheFormat)
+TEST_F(BinaryReaderTests, OffsetsOfTheFormat)
 {
     const std::string text = std::string(MappedFile(WriteExample<float>()).Text());
     const auto number = [&](size_t offset, size_t bytes)
@@ -141,7 +141,7 @@ TEST_F(BinaryReaderTests, CountsOfRecordsAndLargerHeaders)
                 ElementsAre("1 2; 3 4; 5 6; 7 8; -9 0.5"));
 }
 
-TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
+TEST_F(BinaryReaderTests, StatisticsFollowTheirData)
 {
     const std::string path = Path("stats.bin");
     m_config = ConfigParameters::Parse("writer=[\nwfile=" + path +
@@ -212,7 +212,7 @@ TEST_F(BinaryReaderTests, StatisticsStandBehindTheirData)
     EXPECT_THAT(errorOf("x=[\nsectionType=stats\n]"), HasSubstr("section 'x' stands for a node"));
 }
 
-TEST_F(BinaryReaderTests, NamesOfLabelsStandBehindTheirSection)
+TEST_F(BinaryReaderTests, NamesOfLabelsFollowTheirSection)
 {
     const std::string path = Path("names.bin");
     const std::string names = Write("names.txt", "yes\nno\nperhaps not\n");
@@ -300,7 +300,7 @@ TEST_F(BinaryReaderTests, MalformedFiles)
     using namespace std::string_literals;
     EXPECT_THAT(errorOf(Write("short.bin", "abc")),
                 HasSubstr("expected a header of 320 bytes at byte 0, found the end"));
-    EXPECT_THAT(errorOf(Changed(0, "\xD1\xBA")), HasSubstr("was not written to its end"));
+    EXPECT_THAT(errorOf(Changed(0, "\xD1\xBA")), HasSubstr("is incomplete: its writer did not finish it"));
     EXPECT_THAT(errorOf(Changed(0, "PK")), HasSubstr("expected the header of a binary data file at byte 0"));
     EXPECT_THAT(errorOf(Changed(65536, "PK")), HasSubstr("expected the header of a section at byte 65536"));
     EXPECT_THAT(errorOf(Changed(2, "\x01\x02")), HasSubstr("the header at byte 0 is of version 513, expected 256"));
@@ -334,7 +334,7 @@ TEST_F(BinaryReaderTests, NumbersThatAreNotFinite)
     ReadStream(*reader, MakeRequest(0, 10), 0);
     EXPECT_THAT(LogText(),
                 HasSubstr("WARNING: '" + Path("changed.bin") +
-                          "', section 'x:Data Section', record 1: element 1 of 'x' is nan, no finite number"));
+                          "', section 'x:Data Section', record 1: element 1 of 'x' is nan; a NaN or infinite input"));
 }
 
 TEST_F(BinaryReaderTests, FullMinibatches)

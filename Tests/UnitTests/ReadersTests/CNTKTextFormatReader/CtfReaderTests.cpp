@@ -94,7 +94,7 @@ TEST_F(CtfReaderTests, RowsWithoutIdBelongToTheSequenceAbove)
                 ElementsAre("2x3 row0[0,3) row1[0,2) gap1[2,3); 1; 4; 2; 5; 3; gap"));
 }
 
-TEST_F(CtfReaderTests, AliasAndStreamsThatAreNotAskedFor)
+TEST_F(CtfReaderTests, AliasAndUnusedStreams)
 {
     Write("data.txt", "1 |a 1 |b wrong\n1 |a 2 |b 3\n");
     auto reader = Make(Block("features=[alias=a dim=1 format=dense] labels=[alias=b dim=1 format=dense]"));
@@ -133,7 +133,7 @@ TEST_F(CtfReaderTests, ShortSequencesShareARow)
                 ElementsAre("3x3 row0[0,3) row1[0,2) row1[2,3) row2[0,1) gap2[1,3); 1; 4; 7; 2; 5; gap; 3; 6; gap"));
 }
 
-TEST_F(CtfReaderTests, InOrderMinibatchesTakeWhatFits)
+TEST_F(CtfReaderTests, MinibatchesInOrderTakeFittingSequences)
 {
     Write("data.txt", "1|x 1\n|x 2\n2|x 3\n|x 4\n3|x 5\n4|x 6\n|x 7\n|x 8\n|x 9\n");
     auto reader = Make(Block(c_oneX));
@@ -142,7 +142,7 @@ TEST_F(CtfReaderTests, InOrderMinibatchesTakeWhatFits)
     EXPECT_THAT(ReadStream(*reader, MakeRequest(1, 4, 5), 0, false), ElementsAre("6; 7; 8; 9", "1; 3; 2; 4"));
 }
 
-TEST_F(CtfReaderTests, ShuffledMinibatchesReachWhatIsAskedFor)
+TEST_F(CtfReaderTests, ShuffledMinibatchesReachTheirSize)
 {
     Write("data.txt", "1|x 1\n|x 1\n2|x 2\n|x 2\n3|x 3\n|x 3\n4|x 4\n|x 4\n");
     auto reader = Make(Block(c_oneX, ""));
@@ -274,7 +274,7 @@ TEST_F(CtfReaderTests, SmallCacheGivesTheSameData)
     }
 }
 
-TEST_F(CtfReaderTests, TruncatedMinibatchesCarryOn)
+TEST_F(CtfReaderTests, TruncatedMinibatchesContinue)
 {
     Write("data.txt", "1|x 1\n|x 2\n|x 3\n|x 4\n|x 5\n2|x 6\n|x 7\n3|x 8\n|x 9\n");
     EXPECT_THAT(ReadStream(*Make(Block(c_oneX, "randomize=none truncated=true nbruttsineachrecurrentiter=2")),
@@ -292,7 +292,7 @@ TEST_F(CtfReaderTests, TruncatedMinibatchesCarryOn)
         "2x2 row0[0,5) row1[0,2); 1; 6; 2; 7");
 }
 
-TEST_F(CtfReaderTests, ForWritingPiecesSideBySideAreWarnedOf)
+TEST_F(CtfReaderTests, WarnsOfParallelPiecesForWriting)
 {
     Write("data.txt", "1|x 1\n|x 2\n|x 3\n2|x 4\n|x 5\n3|x 6\n");
     ReadStream(*Make(Block(c_oneX, "truncated=true nbruttsineachrecurrentiter=1"), true), MakeRequest(0, 2), 0);

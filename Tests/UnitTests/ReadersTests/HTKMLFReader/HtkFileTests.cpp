@@ -62,7 +62,7 @@ TEST_F(HtkFileTests, Kinds)
               "of numbers");
 }
 
-TEST_F(HtkFileTests, StreamIdIsPassedOver)
+TEST_F(HtkFileTests, StreamIdIsSkipped)
 {
     std::string bytes = HtkFileBytes(2, 7, 12);
     bytes.insert(12, 16, 'x');
@@ -129,7 +129,7 @@ TEST_F(HtkFileTests, Damaged)
 }
 
 // The frame shift shows the byte order, in which the other fields are read.
-TEST_F(HtkFileTests, ASamplePeriodThatCannotBe)
+TEST_F(HtkFileTests, ImpossibleSamplePeriod)
 {
     const auto withPeriod = [](uint32_t period)
     {
@@ -148,7 +148,7 @@ TEST_F(HtkFileTests, ASamplePeriodThatCannotBe)
               "2-dimensional 'USER' with frame shift 0.0 ms");
 }
 
-TEST_F(HtkFileTests, WhatIsNoFiniteNumberIsFound)
+TEST_F(HtkFileTests, FindsNanAndInfinity)
 {
     std::string bytes = HtkHeaderBytes(3, 8, 9);
     for (const float value : {1.0f, -3e38f, 1e-44f, 4.0f, 5.0f, -std::numeric_limits<float>::infinity()})
@@ -167,7 +167,7 @@ TEST_F(HtkFileTests, WhatIsNoFiniteNumberIsFound)
                                "number other than 0");
 }
 
-TEST_F(HtkFileTests, EachOfAnyNumberOfValuesIsSwappedAndLookedAt)
+TEST_F(HtkFileTests, SwapsAndChecksEachValue)
 {
     for (size_t dimension = 1; dimension <= 9; ++dimension)
         for (size_t bad = 0; bad <= dimension; ++bad) // the last one: none is

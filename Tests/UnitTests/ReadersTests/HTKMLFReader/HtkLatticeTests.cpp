@@ -83,7 +83,7 @@ TEST_F(HtkLatticeTests, LatticesOfWholeUtterances)
 }
 
 // Without a request the reader reads no lattice.
-TEST_F(HtkLatticeTests, OfANetworkThatTakesNone)
+TEST_F(HtkLatticeTests, NetworksWithoutLattices)
 {
     Write("den.slf", "no lattice");
     auto reader = Make(WithLattices());
@@ -155,7 +155,7 @@ TEST_F(HtkLatticeTests, SeveralListsAndAPrefix)
               "data: list of lattices 'den.tic' does not exist; did you mean 'den.toc' in folder '" + m_folder + "'?");
 }
 
-TEST_F(HtkLatticeTests, WhatIsNotRead)
+TEST_F(HtkLatticeTests, IgnoredParameters)
 {
     Make("unigram=x " + WithLattices(" numLatTocFile=num.toc") + " hmms=[phoneFile=x transPFile=y]");
     const std::string log = LogText();
@@ -167,7 +167,7 @@ TEST_F(HtkLatticeTests, WhatIsNotRead)
     EXPECT_THAT(log, testing::Not(testing::HasSubstr("transPFile")));
 }
 
-TEST_F(HtkLatticeTests, WritingPassesThemOver)
+TEST_F(HtkLatticeTests, WritingIgnoresThem)
 {
     auto reader = Make(WithLattices(" numLatTocFile=num.toc", "gone.toc") + " hmms=[phoneFile=x]", true);
     HostMinibatch<float> minibatch;

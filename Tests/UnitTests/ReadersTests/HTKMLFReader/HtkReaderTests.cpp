@@ -208,7 +208,7 @@ TEST_F(HtkReaderTests, WorkersShareTheChunks)
     EXPECT_EQ(together, std::multiset<size_t>(all.begin(), all.end()));
 }
 
-TEST_F(HtkReaderTests, WholeUtterancesSideBySide)
+TEST_F(HtkReaderTests, ParallelWholeUtterances)
 {
     auto reader = Make("randomize=none frameMode=false nbruttsineachrecurrentiter=2" + Blocks());
     const std::vector<Grid> grids = ReadGrids(*reader, MakeRequest(0, 1));
@@ -230,7 +230,7 @@ TEST_F(HtkReaderTests, ShortUtterancesFillTheGaps)
     EXPECT_EQ(grids[0].keys, (std::vector<std::string>{"u0", "u1", "u2"}));
 }
 
-TEST_F(HtkReaderTests, TruncatedUtterancesGoOn)
+TEST_F(HtkReaderTests, TruncatedUtterancesContinue)
 {
     auto reader = Make("randomize=none frameMode=false truncated=true nbruttsineachrecurrentiter=2" + Blocks());
     const std::vector<Grid> grids = ReadGrids(*reader, MakeRequest(0, 3));
@@ -247,7 +247,7 @@ TEST_F(HtkReaderTests, TruncatedUtterancesGoOn)
 }
 
 // Utterances of 4, 3 and 5 frames: one more utterance begins within a piece where another one ends.
-TEST_F(HtkReaderTests, TruncatedUtterancesFollowOneAnother)
+TEST_F(HtkReaderTests, TruncatedUtterancesFollowEachOther)
 {
     auto reader = Make("randomize=none frameMode=false truncated=true" + Blocks());
     const auto rowsOf = [&](size_t steps, size_t epochSize = c_wholeDataSet)
@@ -472,7 +472,7 @@ TEST_F(HtkReaderTests, StreamsThatDoNotMatch)
 }
 
 // A search for a learning rate reads another part of the data before each epoch.
-TEST_F(HtkReaderTests, EpochsReadToAndFroAreThoseOfAFreshReader)
+TEST_F(HtkReaderTests, EpochsInAnyOrderEqualThoseOfANewReader)
 {
     constexpr size_t c_frames = 45001, c_utterances = 6; // two utterances a chunk
     Write("big.htk", HtkFileBytes(c_utterances * c_frames, 0));

@@ -109,7 +109,7 @@ TEST_F(HtkWriterTests, Errors)
                 testing::StartsWith("device: out.scp:1: utterance 'u7': cannot create folder 'two.scp' for file"));
 }
 
-TEST_F(HtkWriterTests, FilesThatWouldBeOverwritten)
+TEST_F(HtkWriterTests, InputsAreNotOverwritten)
 {
     Write("out.scp", Path("a") + "\n" + Path("b") + "\n" + Path("a") + "\n");
     EXPECT_EQ(Cut(MessageOf([&] { MakeWriter("outputNodeNames=y y=[dim=2 scpFile=" + Path("out.scp") + "]"); })),
@@ -133,7 +133,7 @@ TEST_F(HtkWriterTests, FilesThatWouldBeOverwritten)
               "data: two.scp:2: file 'new/..//b' is the output of out.scp:2 already");
 }
 
-TEST_F(HtkWriterTests, WhatTheCommandReadsIsNoOutput)
+TEST_F(HtkWriterTests, InputsOfTheCommandAreNoOutputs)
 {
     Write("m.dnn", "a model");
     Write("in.scp", Path("feature") + "\n");

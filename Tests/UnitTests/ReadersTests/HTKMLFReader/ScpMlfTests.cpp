@@ -71,7 +71,7 @@ TEST_F(ScpMlfTests, ScpErrors)
     EXPECT_EQ(ScpError("=b"), "data: x.scp:1: '=b' has no name before '='");
 }
 
-TEST_F(ScpMlfTests, WhatIsNoPlainText)
+TEST_F(ScpMlfTests, OtherThanPlainText)
 {
     EXPECT_EQ(ScpError("\x1F\x8B\x08 u1.mfc"), "data: script file 'x.scp' is compressed by gzip, expected text");
     EXPECT_EQ(ScpError("\xFF\xFEu"), "data: script file 'x.scp' is UTF-16 text, expected UTF-8 or ASCII");
@@ -129,7 +129,7 @@ TEST_F(ScpMlfTests, ManyEntriesWithoutAQuotedNameAreCounted)
 }
 
 // Corpora have sentences that every speaker says.
-TEST_F(ScpMlfTests, LabelsThatCouldBeOfSeveralUtterances)
+TEST_F(ScpMlfTests, AmbiguousLabels)
 {
     LabelTable table(3);
     UtteranceKeys keys;

@@ -310,7 +310,7 @@ TEST_F(SlfFileTests, ErrorsOfTheHeader)
               in2 + "the file ends within the lattice; expected its nodes and arcs, N=... and L=...");
 }
 
-TEST_F(SlfFileTests, WhatIsNoLattice)
+TEST_F(SlfFileTests, NotALattice)
 {
     const std::string message =
         " does not begin a lattice in HTK's Standard Lattice Format (VERSION=..., then N=... L=...). Binary archives "

@@ -134,7 +134,7 @@ TEST_F(ImageReaderTests, TenViewsOfAnImage)
     EXPECT_EQ(views.at(5).features.at(9), 0);
 }
 
-TEST_F(ImageReaderTests, RandomCropsAreTheSameAgainWhateverTheThreads)
+TEST_F(ImageReaderTests, RandomCropsDoNotDependOnThreads)
 {
     std::string list;
     for (int i = 0; i < 40; ++i)
@@ -266,7 +266,7 @@ TEST_F(ImageReaderTests, ListsOfWindows)
     EXPECT_EQ(samples.at(0).labels, std::vector<double>{2});
 }
 
-TEST_F(ImageReaderTests, ATrainingSeedMovesTheOrderAndTheAugmentation)
+TEST_F(ImageReaderTests, ATrainingSeedChangesOrderAndAugmentation)
 {
     WriteFourGrays(30);
     EpochRequest request = MakeRequest(1, 8);
@@ -312,11 +312,11 @@ TEST_F(ImageReaderTests, LabelsAloneNeedNoImage)
 }
 
 // The recorded archive: four files with an image of one colour each.
-TEST_F(ImageReaderTests, ImagesInsideOfArchives)
+TEST_F(ImageReaderTests, ImagesInArchives)
 {
     const std::string folder = Shared("data/image/images");
     if (!FileExists(folder + "/simple.zip"))
-        GTEST_SKIP() << "the shared data are not here";
+        GTEST_SKIP() << "the shared data do not exist";
     std::filesystem::copy_file(folder + "/simple.zip", Path("a.zip"));
     const std::string features = "width=4 height=8 channels=3";
     Write("map.txt", Path("a.zip") + "@/chunk0/black.jpg\t0\n" + Path("a.zip") + "@/chunk1/red.jpg\t1\n" +
@@ -350,7 +350,7 @@ TEST_F(ImageReaderTests, ImagesInsideOfArchives)
     Write("b.zip", "this is no archive");
     EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "' cannot be opened: Not a zip archive"));
     std::string damaged(MappedFile(Path("a.zip")).Text());
-    const size_t data = damaged.find("chunk0/black.jpg") + 40; // behind the entry's own header
+    const size_t data = damaged.find("chunk0/black.jpg") + 40; // after the entry's own header
     std::fill_n(damaged.begin() + ptrdiff_t(data), 200, char(0x55));
     Write("b.zip", damaged);
     EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "': 'chunk0/black.jpg' cannot be read: "));
@@ -399,11 +399,11 @@ TEST_F(ImageReaderTests, BadImages)
               "data: " + list + ":2: image '" + Path("empty.png") + "' is empty");
 }
 
-TEST_F(ImageReaderTests, AJpegFileWithoutItsEndIsWarnedOf)
+TEST_F(ImageReaderTests, WarnsOfAJpegFileWithoutItsEnd)
 {
     const std::string whole = Shared("data/image/images/red.jpg");
     if (!FileExists(whole))
-        GTEST_SKIP() << "the shared data are not here";
+        GTEST_SKIP() << "the shared data do not exist";
     const std::string text(MappedFile(whole).Text());
     ASSERT_EQ(text.substr(text.size() - 2), "\xFF\xD9");
     // The segment contains an end marker, as that of a thumbnail does.

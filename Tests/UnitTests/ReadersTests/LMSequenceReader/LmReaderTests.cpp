@@ -46,7 +46,7 @@ protected:
     }
 };
 
-TEST_F(LmReaderTests, WordsAndTheWordsBehindThem)
+TEST_F(LmReaderTests, WordsAndTheirSuccessors)
 {
     Write("text.txt", "</s> a\t b c  x </s>\r\n</s> </s>\n\n");
     auto reader = Make(Block());
@@ -124,7 +124,7 @@ TEST_F(LmReaderTests, TextsWithoutMarkers)
     EXPECT_THAT(LogText(), HasSubstr("' begins with '<s>' (beginSequence)" + end));
 }
 
-TEST_F(LmReaderTests, WhatIsWrittenInAnotherOrderIsTold)
+TEST_F(LmReaderTests, WarnsOfWritingInAnotherOrder)
 {
     Write("text.txt", "</s> a </s>\n</s> b </s>\n</s> c </s>\n</s> a b </s>\n</s> b b </s>\n</s> c b </s>\n");
     const std::string warning = "WARNING: LMSequenceReader: sentences are shuffled whatever randomize says, so that "
@@ -222,7 +222,7 @@ TEST_F(LmReaderTests, ShuffleAndGroupsAreTheOriginals)
     }
 }
 
-TEST_F(LmReaderTests, BlocksAreShuffledByThemselves)
+TEST_F(LmReaderTests, BlocksAreShuffledSeparately)
 {
     std::string text;
     for (size_t i = 0; i < 60; ++i)
@@ -250,7 +250,7 @@ TEST_F(LmReaderTests, BlocksOfOneWordKeepTheOrderOfTheFile)
     EXPECT_NE(ReadStream(*Make(Block()), MakeRequest(0, 10), 0, false), expected);
 }
 
-TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
+TEST_F(LmReaderTests, LongSentencesAreCutAndContinued)
 {
     Write("text.txt", "</s> a b c a </s>\n</s> b b b b </s>\n");
     const std::vector<std::string> read =
@@ -262,9 +262,9 @@ TEST_F(LmReaderTests, LongSentencesAreCutAndCarriedOn)
     // Pieces of several sentences alternate in the output; the reader warns once.
     EXPECT_THAT(LogText(), Not(HasSubstr("WARNING")));
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=2"), true), MakeRequest(0, 2), 0), read);
-    const std::string warning = "WARNING: LMSequenceReader: sentences longer than minibatchSize=2 are cut, and with 2 "
-                                "side by side pieces of one stand between those of others in what is written; a larger "
-                                "minibatchSize leaves them whole\n";
+    const std::string warning = "WARNING: LMSequenceReader: sentences longer than minibatchSize=2 are cut, and in "
+                                "the output the pieces of 2 parallel sentences alternate; a larger minibatchSize "
+                                "leaves them whole\n";
     EXPECT_THAT(LogText(), HasSubstr(warning));
     EXPECT_EQ(LogText().find(warning), LogText().rfind(warning));
     // 0 sentences: as many as fit into ten words, uncut.
@@ -283,7 +283,7 @@ TEST_F(LmReaderTests, SentencesAreNamedByTheirLines)
     EXPECT_THAT(keys, ElementsAre(ElementsAre("1"), ElementsAre("1"), ElementsAre("4"), ElementsAre("4")));
 }
 
-TEST_F(LmReaderTests, AnEpochEndsBehindItsSize)
+TEST_F(LmReaderTests, AnEpochEndsAfterItsSize)
 {
     std::string text;
     for (size_t i = 0; i < 20; ++i)
@@ -317,7 +317,7 @@ TEST_F(LmReaderTests, WorkersShareTheSentencesOfAGroup)
     EXPECT_EQ(samples, 20u);
 }
 
-TEST_F(LmReaderTests, WordsHaveTheSameNoiseWhateverTheNumberOfWorkers)
+TEST_F(LmReaderTests, NoiseDoesNotDependOnTheNumberOfWorkers)
 {
     Write("text.txt", "</s> a b </s>\n</s> b a </s>\n</s> c b </s>\n</s> a c </s>\n</s> a </s>\n");
     const std::string block = Block("nbruttsineachrecurrentiter=3", "nce noise_number=4");
@@ -400,7 +400,7 @@ TEST_F(LmReaderTests, TwoFilesOfWords)
     std::filesystem::remove(Path("words.txt"));
     EXPECT_THAT(ReadStream(*Make(Block()), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 1:1; 4:1"));
     EXPECT_THAT(LogText(), HasSubstr("LMSequenceReader: label mapping file " + Path("words.txt") +
-                                     " is not there; the ids of " + Path("vocab.txt") + " are used\n"));
+                                     " does not exist; the ids of " + Path("vocab.txt") + " are used\n"));
 }
 
 TEST_F(LmReaderTests, MessagesOfConfigs)

@@ -79,7 +79,7 @@ TEST_F(LuReaderTests, WordsAndLabels)
 }
 
 // Same as CNTK v1.1. Without the warning only worse numbers would show that words are missing.
-TEST_F(LuReaderTests, WhatStandsBehindABlankLineOfAListIsWarnedOf)
+TEST_F(LuReaderTests, WarnsOfLinesAfterABlankLineOfAList)
 {
     Write("text.txt", "a O\n");
     Write("tags.txt", "O\nB\n\n\n");
@@ -121,7 +121,7 @@ TEST_F(LuReaderTests, WordMap)
     EXPECT_THAT(ReadStream(*Make(block), MakeRequest(0, 10), 0, false), ElementsAre("0:1; 4:1; 2:1; 2:1"));
 }
 
-TEST_F(LuReaderTests, WordsThatTheWordMapHasTwiceAreWarnedOf)
+TEST_F(LuReaderTests, WarnsOfRepeatedWordsInTheWordMap)
 {
     Write("text.txt", "a O\nb O\n");
     Write("tags.txt", "O\n");
@@ -138,7 +138,7 @@ TEST_F(LuReaderTests, WordsThatTheWordMapHasTwiceAreWarnedOf)
                              "for other words with several lines\n");
 }
 
-TEST_F(LuReaderTests, WhatBothLabelBlocksHaveMayStandAroundThem)
+TEST_F(LuReaderTests, SharedKeysOfLabelBlocksMayStandOutside)
 {
     Write("text.txt", "a O\nb B-x\na O\na O\nb B-x\n");
     const std::string blocks =
@@ -150,7 +150,7 @@ TEST_F(LuReaderTests, WhatBothLabelBlocksHaveMayStandAroundThem)
     EXPECT_THAT(layouts, ElementsAre("1x2 row0[0,2)", "1x3 row0[0,3)"));
 }
 
-TEST_F(LuReaderTests, SentencesOfOneLengthStandSideBySide)
+TEST_F(LuReaderTests, SentencesOfOneLengthAreParallel)
 {
     WriteSentences({4, 5, 4, 6, 6, 4});
     // The reader considers only the next three unused sentences.
@@ -187,7 +187,7 @@ TEST_F(LuReaderTests, SharesOfWorkersAreAsLongAsTheWholeMinibatch)
 }
 
 // Same order as CNTK v1.1. The reader warns if the lines of the output have another order.
-TEST_F(LuReaderTests, ForWritingSentencesThatGetAheadOfOthersAreWarnedOf)
+TEST_F(LuReaderTests, WarnsOfOutputInAnotherOrder)
 {
     WriteSentences({4, 5, 4, 6, 6, 4});
     const auto layouts = [&](const std::string& options)
@@ -199,20 +199,19 @@ TEST_F(LuReaderTests, ForWritingSentencesThatGetAheadOfOthersAreWarnedOf)
     };
     EXPECT_THAT(layouts("nbruttsineachrecurrentiter=2"), ElementsAre("1x4 row0[0,4)", "1x5 row0[0,5)", "1x4 row0[0,4)",
                                                                      "2x6 row0[0,6) row1[0,6)", "1x4 row0[0,4)"));
-    EXPECT_THAT(LogText(), Not(HasSubstr("get ahead")));
+    EXPECT_THAT(LogText(), Not(HasSubstr("overtake")));
     EXPECT_THAT(layouts("nbruttsineachrecurrentiter=3 randomize=auto"),
                 ElementsAre("2x4 row0[0,4) row1[0,4)", "1x5 row0[0,5)", "2x6 row0[0,6) row1[0,6)", "1x4 row0[0,4)"));
-    EXPECT_THAT(LogText(),
-                HasSubstr("WARNING: LUSequenceReader: with nbruttsineachrecurrentiter=3 sentences get ahead "
-                          "of others for their length, and what is written does not stand in the order of "));
+    EXPECT_THAT(LogText(), HasSubstr("WARNING: LUSequenceReader: with nbruttsineachrecurrentiter=3 sentences overtake "
+                                     "others of another length, so that the output is not in the order of "));
     EXPECT_THAT(LogText(), HasSubstr("; equalLength=false keeps that order\n"));
 }
 
-TEST_F(LuReaderTests, ForWritingSentencesInTheOrderOfTheTextAreNotWarnedOf)
+TEST_F(LuReaderTests, DoesNotWarnOfWritingInTheOrderOfTheText)
 {
     WriteSentences({4, 4, 5, 6, 6, 6});
     EXPECT_EQ(ReadStream(*Make(Block("nbruttsineachrecurrentiter=3"), true), MakeRequest(0, 2), 0).size(), 3u);
-    EXPECT_THAT(LogText(), Not(HasSubstr("get ahead")));
+    EXPECT_THAT(LogText(), Not(HasSubstr("overtake")));
 }
 
 TEST_F(LuReaderTests, SentencesAreNamedByTheirNumbers)
@@ -248,7 +247,7 @@ TEST_F(LuReaderTests, ClassLabels)
     EXPECT_EQ(Make(Block("", "mode=class"))->Streams()[1].wordClassSource, Path("tags.txt"));
 }
 
-TEST_F(LuReaderTests, ShufflesOnlyWhereAsked)
+TEST_F(LuReaderTests, ShufflesOnlyOnRequest)
 {
     std::vector<size_t> lengths(30);
     for (size_t i = 0; i < lengths.size(); ++i)

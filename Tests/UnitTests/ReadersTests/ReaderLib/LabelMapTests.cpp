@@ -110,7 +110,7 @@ TEST_F(LabelMapFileTests, SavesAndLoads)
 }
 
 // A training reads the map that createLabelMap wrote.
-TEST_F(LabelMapFileTests, SavesWhatTheGrammarWouldReadAsSomethingElse)
+TEST_F(LabelMapFileTests, QuotesAmbiguousLabels)
 {
     const Names names = {"#1",  "a:b", "a,b", "x*3", "x",   "\"q", "{c",     "\"r\"",
                          "{d}", "e#f", ":",   "*2",  "$g$", "[h]", "\"i\":{"};

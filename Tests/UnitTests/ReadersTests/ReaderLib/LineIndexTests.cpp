@@ -93,7 +93,7 @@ TEST_F(LineIndexTests, ReadsInPieces)
     }
 }
 
-TEST_F(LineIndexTests, FileThatShrinksOrIsWrittenAnew)
+TEST_F(LineIndexTests, FileThatShrinksOrIsRewritten)
 {
     std::string text;
     for (int i = 0; i < 100000; ++i)

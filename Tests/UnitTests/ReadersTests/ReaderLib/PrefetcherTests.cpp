@@ -37,7 +37,7 @@ TEST(PrefetcherTests, DeliversInOrderAndEnds)
     }
 }
 
-TEST(PrefetcherTests, ErrorsComeAfterTheItemsBeforeThem)
+TEST(PrefetcherTests, ErrorsComeAfterEarlierItems)
 {
     Prefetcher<int> prefetcher;
     int next = 0;
@@ -94,7 +94,7 @@ size_t BytesOfVector(const std::vector<char>& item)
 }
 
 // Returns the number of small items that the thread has filled when it rests.
-TEST(PrefetcherTests, SmallItemsWaitInNumbersLargeOnesAlone)
+TEST(PrefetcherTests, SeveralSmallItemsOrOneLargeItemWait)
 {
     using Items = Prefetcher<std::vector<char>>;
     for (const size_t bytes : {size_t(10), Items::c_mostBytes / 3, Items::c_mostBytes / 2 + 1, 2 * Items::c_mostBytes})
@@ -153,7 +153,7 @@ TEST(PrefetcherTests, BuffersTakeTurnsFromTheBeginning)
 }
 
 // A large item among small ones: from then on one item waits at a time, and none is lost or reordered.
-TEST(PrefetcherTests, OrderHoldsWhereItemsGrow)
+TEST(PrefetcherTests, KeepsOrderWhenItemsGrow)
 {
     Prefetcher<std::vector<char>> prefetcher(BytesOfVector);
     for (int round = 0; round < 2; ++round)
@@ -178,7 +178,7 @@ TEST(PrefetcherTests, OrderHoldsWhereItemsGrow)
 }
 
 // The thread measures the time per item. Then no items are taken for a while, or they are taken faster.
-TEST(PrefetcherTests, OrderAndRoomHoldWhereThePaceChanges)
+TEST(PrefetcherTests, KeepsOrderAndLimitWhenThePaceChanges)
 {
     using Items = Prefetcher<std::vector<char>>;
     Items prefetcher(BytesOfVector);
@@ -204,7 +204,7 @@ TEST(PrefetcherTests, OrderAndRoomHoldWhereThePaceChanges)
 }
 
 // The thread wakes, and finds all items still waiting.
-TEST(PrefetcherTests, NoMoreThanThereIsRoomForWaitsWhereThePaceStops)
+TEST(PrefetcherTests, KeepsTheLimitWhenThePaceStops)
 {
     using Items = Prefetcher<std::vector<char>>;
     for (const size_t room : {1, 2, 3, 4, 8})
@@ -231,7 +231,7 @@ TEST(PrefetcherTests, NoMoreThanThereIsRoomForWaitsWhereThePaceStops)
     }
 }
 
-TEST(PrefetcherTests, BuffersGoRound)
+TEST(PrefetcherTests, BuffersAreReusedInTurn)
 {
     Prefetcher<std::vector<char>> prefetcher(BytesOfVector);
     std::atomic<int> grown = 0;

@@ -30,7 +30,7 @@ struct SomeOptions
     }
 };
 
-TEST(ReaderOptionsTests, RowsOfTheDescriptionSayLimits)
+TEST(ReaderOptionsTests, RowsOfTheDescriptionHaveLimits)
 {
     PluginDescription description;
     AddOptions<SomeOptions>(description, "features");

@@ -87,7 +87,7 @@ TEST(RecordWalkTests, WholeDataSetInOrder)
     EXPECT_EQ(Epoch(walk, Request(0, 4, 0)).size(), 3u); // 0 also means the whole data set
 }
 
-TEST(RecordWalkTests, SmallEpochsGoOnWhereTheLastStopped)
+TEST(RecordWalkTests, SmallEpochsContinueThePreviousOne)
 {
     Counter counter(10);
     RecordWalk walk(counter, c_inOrder);
@@ -159,7 +159,7 @@ TEST(RecordWalkTests, AHugeMinibatchIsAllRecords)
     }
 }
 
-TEST(RecordWalkTests, SizesThatCannotBe)
+TEST(RecordWalkTests, ImpossibleSizes)
 {
     Counter counter(10);
     RecordWalk full(counter, {0, true});

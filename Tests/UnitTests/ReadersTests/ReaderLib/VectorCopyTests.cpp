@@ -26,7 +26,7 @@ void CheckCopies()
     }
 }
 
-TEST(VectorCopyTests, AllElementsAndNoOthers)
+TEST(VectorCopyTests, CopiesAllElementsAndNoOthers)
 {
     CheckCopies<float, float>();
     CheckCopies<float, double>();
@@ -34,7 +34,7 @@ TEST(VectorCopyTests, AllElementsAndNoOthers)
 }
 
 // Small memory, and large memory whose last page is partly used.
-TEST(VectorCopyTests, MemoryOfAnySizeHoldsWhatIsWritten)
+TEST(VectorCopyTests, MemoryOfAnySizeKeepsItsValues)
 {
     for (size_t count : {size_t(0), size_t(1), size_t(100'000), size_t(2'621'441)})
     {

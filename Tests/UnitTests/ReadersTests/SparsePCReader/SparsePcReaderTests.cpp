@@ -65,7 +65,7 @@ TEST_F(SparsePcReaderTests, ReadsRecordsInTheirOrder)
                 ElementsAre("frames 3; 0:1 3:2; ; 1:4 2:4"));
 }
 
-TEST_F(SparsePcReaderTests, EpochsGoOnWhereTheLastEnded)
+TEST_F(SparsePcReaderTests, EpochsContinueThePreviousOne)
 {
     auto reader = Open<float>(Example<float>());
     EXPECT_THAT(ReadStream(*reader, MakeRequest(1, 2, 2), 2), ElementsAre("frames 1; 2", "frames 1; 0.5"));
@@ -76,7 +76,7 @@ TEST_F(SparsePcReaderTests, EpochsGoOnWhereTheLastEnded)
     EXPECT_THAT(ReadStream(*reader, second, 2), ElementsAre("frames 1; -1", "frames 1; 2"));
 }
 
-TEST_F(SparsePcReaderTests, StreamsThatNobodyWantsStayEmpty)
+TEST_F(SparsePcReaderTests, UnusedStreamsStayEmpty)
 {
     auto reader = Open<float>(Example<float>());
     EpochRequest request = MakeRequest(0, 3);

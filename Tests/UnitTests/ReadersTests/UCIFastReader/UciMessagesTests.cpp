@@ -1,4 +1,4 @@
-// What UCIFastReader says about wrong data and wrong parameters: the full texts.
+// Full texts of the messages of UCIFastReader about wrong data and parameters.
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Text.h"
 #include "Readers/UCIFastReader/UciReader.h"
@@ -26,7 +26,7 @@ protected:
         m_reader = MakeUciReader<float>(ReaderContext{m_config->RequireBlock("reader"), m_log});
     }
 
-    // What making the reader with this block says, with the position in the config.
+    // Returns the message of creating a reader with this block, with its position in the config.
     std::string MakingSays(const std::string& block)
     {
         try
@@ -40,7 +40,7 @@ protected:
         return "no error";
     }
 
-    // What reading this text says, with a feature in columns 0 and 1 and a label in column 2.
+    // Returns the message of reading this text: a feature in columns 0 and 1, a label in column 2.
     std::string ReadingSays(const std::string& text, const std::string& more = "", size_t dim = 2)
     {
         Write("data.txt", text);
@@ -242,7 +242,7 @@ TEST_F(UciMessagesTests, LabelMapThatHasALabelTwice)
                   "(0 and 2) could never occur");
 }
 
-TEST_F(UciMessagesTests, StreamsNameWhatDecidesTheirDimension)
+TEST_F(UciMessagesTests, StreamsNameTheSourceOfTheirDimension)
 {
     Make("file=" + m_data + "\nfeatures=[dim=2]\nlabels=[start=2 labelDim=3 labelMappingFile=" + m_map + "]");
     EXPECT_EQ(m_reader->Streams()[0].source, "'" + m_data + "', dim=2 at test.cntk:4:5");
@@ -279,7 +279,7 @@ TEST_F(UciMessagesTests, DataFileMissingOrEmpty)
               "data: test.cntk:2:6: data file '" + empty + "' is empty");
 }
 
-TEST_F(UciMessagesTests, BlocksThatCannotBe)
+TEST_F(UciMessagesTests, ImpossibleBlocks)
 {
     EXPECT_EQ(MakingSays("file=x\nlables=[start=2]"),
               "config: test.cntk:1:1: the reader has no feature block; it needs one such as features=[dim=2; start=0], "

@@ -278,7 +278,7 @@ TEST_F(TrainerTest, ACheckpointOfAnotherNetworkIsRefused)
     EXPECT_EQ(MessageOf(request), "checkpoint '" + Path("m.dnn.2.ckp") +
                                       "' holds a 5 x 3 state for parameter 'B0'; expected 5 x 1 for this network and "
                                       "gradUpdateType; if the model was edited, remove its checkpoint: the training "
-                                      "then goes on with smoothed gradients of 0 and the rates of the config");
+                                      "then resumes with smoothed gradients of 0 and the rates of the config");
 }
 
 // Whose checkpoints have no word of the average, and an infinite criterion until the first look.

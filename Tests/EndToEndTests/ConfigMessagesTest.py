@@ -367,7 +367,7 @@ class ConfigMessagesTest(MessagesTestCase):
                   "  writer=[ writerType=LUSequenceWriter; outputNodeNames=HLst; HLast=[ file=o.txt; token=map.txt ] ]")
         self.assertEqual(self.error("command=Write"),
                          "exp.cntk:36:57: error: outputNodeNames lists 'HLst', but the writer has no block HLst=[...] "
-                         "that says where its values go; did you mean 'HLast'?")
+                         "that names the file for its values; did you mean 'HLast'?")
 
     def test_a_listed_node_that_the_writer_does_not_write(self):
         self.train()

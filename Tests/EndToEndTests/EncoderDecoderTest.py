@@ -339,7 +339,7 @@ class EncoderDecoderTest(EndToEndTest):
             self.assertEqual(re.findall(r"EvalErr Per Sample = (\S+)", log), ["0", "0"], (kind, order))
             self.assertIn("ErrorPrediction/Sample = 0 ", log)
             if kind == "lu":  # in the order of the text, whatever randomize says
-                self.assertIn("what is written does not stand in the order of 'decoder.lu'; equalLength=false keeps", log)
+                self.assertIn("the output is not in the order of 'decoder.lu'; equalLength=false keeps", log)
                 self.cntk("configFile=text.cntk", "kind=lu", "randomize=" + order, "command=Test", "equalLength=false")
                 self.assertEqual(self.read("said.txt").split(), [pair[0][0] for pair in pairs])
         self.assertIn("cuts sequences into pieces; expected whole ones (truncated=false; "

@@ -93,8 +93,8 @@ class LookAheadTest(MessagesTestCase):
                 ("writerType=BinaryWriter; wfile=w.bin; HLast=[ sectionType=text ]",
                  "'Write:writer:HLast:sectionType' is 'text', expected one of "),
                 ("writerType=HTKMLFWriter; outputNodeNames=HLast; HLats=[ dim=2; scpFile=o.scp ]",
-                 "error: outputNodeNames lists 'HLast', but the writer has no block HLast=[...] that says where its values "
-                 "go; did you mean 'HLats'?"),
+                 "error: outputNodeNames lists 'HLast', but the writer has no block HLast=[...] that names the file for its "
+                 "values; did you mean 'HLats'?"),
                 ("writerType=LUSequenceWriter; outputNodeNames=HLast; HLast=[ file=train.txt; token=tags.txt ]",
                  "error: file would overwrite 'train.txt'")):
             with self.subTest(writer):

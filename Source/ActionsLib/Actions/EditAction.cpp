@@ -68,10 +68,30 @@ public:
         context.warnings.clear();
     }
 
-    // What a script has saved by then is there, too.
     void LookAhead(const FilesToCome& files) const override
     {
         FilesToCome known = files;
+        VisitModelFiles([&](const MelArgument& file) { RequireModelToCome(file.where, file.text, known); },
+                        [&](const MelArgument& file) { known.Add({ResolveOutputPath(file.text)}); });
+    }
+
+    void Check() override
+    {
+        PlannedModels& planned = m_command.program.planned;
+        VisitModelFiles(
+            [&](const MelArgument& file)
+            {
+                if (!planned.WillExist(file.text))
+                    RequireModelToCome(file.where, file.text, FilesToCome());
+            },
+            [&](const MelArgument& file) { planned.SaveUnknown(ResolveOutputPath(file.text)); });
+    }
+
+private:
+    // Calls load or save for each model file of the scripts, in order.
+    template <class Load, class Save>
+    void VisitModelFiles(Load&& load, Save&& save) const
+    {
         for (const MelScript& script : m_scripts)
             for (const MelStatement& statement : script.statements)
             {
@@ -80,19 +100,12 @@ public:
                 const MelCommand command = RequireMelCommand(statement).command;
                 const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
                 if (command == MelCommand::SaveModel || command == MelCommand::SaveDefaultModel)
-                    known.Add({ResolveOutputPath(arguments.back()->text)});
+                    save(*arguments.back());
                 else if (command == MelCommand::LoadModel || command == MelCommand::LoadModelWithName)
-                    RequireModelToCome(arguments.back()->where, arguments.back()->text, known);
+                    load(*arguments.back());
             }
     }
 
-    void Check() override
-    {
-        for (const std::string& file : Produces())
-            m_command.program.planned.SaveUnknown(file);
-    }
-
-private:
     std::vector<ScriptText> ReadFiles(const std::string& list, const char* key)
     {
         std::vector<ScriptText> texts;

@@ -357,7 +357,7 @@ class EditTest(EndToEndTest):
         log = self.run_command(commands, "--check").stderr
         self.assertIn("Command 'Train3' will go on with model stage3/m.dnn.0\n", log)
         self.assertEqual([each.name for each in self.folder.glob("**/*.dnn*")], [])
-        # What nothing in the run writes is missing.
+        # Models that no command writes are reported.
         run = self.run_command("Add3:Train3", "--check", status=5)
         self.assertIn("model file 'stage2/m.dnn' does not exist", run.stderr)
         self.assertIn("add.mel:2:", run.stderr)

@@ -61,7 +61,7 @@ NdlExpression CallOf(const std::string& name, const NdlFunction& function, const
     return call;
 }
 
-// Whether the parameter is taken when it is given by name: it arrives, without a warning.
+// Returns true if the parameter can be given by name: it arrives, without a warning.
 bool IsTaken(const std::string& name, const std::string& parameter)
 {
     const NdlFunction function = FindNdlFunction(Standard(), name);

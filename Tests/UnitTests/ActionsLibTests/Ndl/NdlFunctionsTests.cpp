@@ -177,8 +177,7 @@ TEST(NdlFunctionsTest, EveryFunctionIsCallableUnderAllItsNames)
     EXPECT_EQ(FindNdlFunction(registry, "RowSlicete").form, NdlFunction::Form::None); // the book's misprint
 }
 
-// What a signature shows in braces is accepted by name, and all that is accepted is in the signature: in braces, or by
-// position.
+// Functions accept every parameter that their signature shows in braces. The signature shows every accepted parameter.
 TEST(NdlFunctionsTest, SignaturesShowWhatIsAccepted)
 {
     std::set<std::string> all{"imageLayout"};

@@ -33,7 +33,7 @@ NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name)
 // variables and macros, because those names were free in earlier versions.
 bool IsReservedInNdl(std::string_view name); // any case
 std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry);
-// Whether a signature shows the parameters that are given by name (in braces, after the others).
+// Selects if a signature shows the parameters that are given by name (in braces, after the others).
 enum class NamedParameters
 {
     LeftOut,

@@ -161,7 +161,7 @@ TEST_F(MelTests, Inputs)
                 HasSubstr("'m2.features' is in model 'm2', expected a node of model 'm1'"));
 }
 
-// What would be saved could not be loaded again, and the model in the file would be lost.
+// A saved model with too many inputs could not be loaded again.
 TEST_F(MelTests, InputsThatAreTooMany)
 {
     EXPECT_EQ(ErrorOf("CopyInputs(L1.BFF.FF.P, L2.RL)"),

@@ -16,7 +16,7 @@ namespace
 
 using testing::HasSubstr;
 
-// What of the source a stretch of the script stands for.
+// Returns the part of the source to which a range of the script belongs.
 std::string Shown(const ScriptText& script, std::string_view stretch)
 {
     const size_t begin = script.Text().find(stretch);
@@ -79,7 +79,7 @@ class ScriptFileTests : public testing::Test
 protected:
     ScriptFileTests() { m_folder.Enter(); }
 
-    // Of the network that the block describes.
+    // Returns the error of the network that the block describes.
     static std::string NdlError(const std::string& config)
     {
         const auto root = ConfigParameters::Parse(config, "exp.cntk");

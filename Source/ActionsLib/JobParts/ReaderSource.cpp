@@ -3,7 +3,6 @@
 #include "ActionsLib/JobParts/CommandSettings.h"
 #include "Common/AllowedCores.h"
 #include "Common/CompositeReader.h"
-#include "Common/CompositeReader.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"

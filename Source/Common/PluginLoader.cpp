@@ -220,8 +220,8 @@ PluginLibrary PluginLibrary::Open(const std::string& type, const PluginSearch& s
         if (path.find('/') == std::string::npos && reason.rfind(path + ": cannot open", 0) == 0)
             FailAt(where, ErrorKind::Config, "there is no reader or writer '", type, "'; folders searched for '", path,
                    "': ", FoldersText(search), "; ", ExistingText(search), DidYouMean(type, PluginNames(search)));
-        FailAt(where, ErrorKind::Device, "plugin '", name, "' exists, but it does not load: ", reason,
-               "; file: ", path, "; folders searched: ", FoldersText(search), "; ", ExistingText(search));
+        FailAt(where, ErrorKind::Device, "plugin '", name, "' exists, but it does not load: ", reason, "; file: ", path,
+               "; folders searched: ", FoldersText(search), "; ", ExistingText(search));
     }
     const std::string problem = InterfaceProblem(handle);
     if (!problem.empty())

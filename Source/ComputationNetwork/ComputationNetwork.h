@@ -162,7 +162,7 @@ public:
     void SetBoundBy(const void* evaluator) { m_boundBy = evaluator; }
 
 private:
-    class Validation; // ShapeInference.cpp
+    class Validation; // Plan/Validation.cpp
     void CheckOwned(const ComputationNodePtr& node) const;
     void CheckInputs(const NodeType& type, const std::string& name,
                      const std::vector<ComputationNodePtr>& inputs) const;

@@ -41,6 +41,14 @@ enum class NodeKind
     Elementwise  // ElementwiseNode
 };
 
+// Labels that a criterion reads from input 0.
+enum class LabelForm
+{
+    Values,           // one value per class
+    WordsWithClasses, // word, its class, first word of the class, first word of the next class
+    WordsWithNoise    // words with the logarithms of their noise probabilities
+};
+
 // Behaviour of a node, which drives planning. Tests verify each claim (poisoned buffers).
 struct NodeTraits
 {
@@ -51,6 +59,7 @@ struct NodeTraits
     bool needsWholeMinibatch = false;   // cannot run frame by frame (criteria, statistics, TimeReverse)
     bool isCriterion = false;           // 1x1 value, a sum over samples
     bool isMaximised = false;           // of a criterion: training raises its value
+    LabelForm labelForm = LabelForm::Values;
     bool makesLayout = false;           // its layout follows from the values of its input (Where)
     bool isDelay = false;               // PastValue, FutureValue
     int delayDirection = +1;            // of a delay: +1 reads earlier steps (PastValue), -1 later ones (FutureValue)
@@ -69,9 +78,7 @@ struct NodeTraits
     unsigned inputsReadSparse = 0;
     unsigned inputsReadWhole = 0; // bit i: input i is read at all time steps; it cannot be part of the node's loop
     NodeKind kind = NodeKind::Other;
-    bool ownsValue = false;        // the node holds its value's memory itself (parameters, inputs, statistics)
-    bool readsWordClasses = false; // of a criterion: its labels name words with their classes
-    bool samplesWords = false;     // of a criterion: its labels name words and noise words
+    bool ownsValue = false; // the node holds its value's memory itself (parameters, inputs, statistics)
 
     bool BackpropReads(size_t input) const
     {

@@ -4,7 +4,6 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "Math/Operations.h"
-#include "SGD/Parallel/Pace.h"
 #include "SGD/Schedules/Schedules.h"
 
 #include <algorithm>
@@ -58,44 +57,45 @@ void EpochLoop::SetWindow(const SequenceWindow& window)
 size_t EpochLoop::FirstNotFinite()
 {
     const size_t first = m_sums.FirstNotFinite();
-    return first == 0 ? 0 : m_skipped + first;
+    return first == 0 ? 0 : m_settings.from.minibatches + first;
 }
 
 // Checks other elements in each minibatch.
 void EpochLoop::CheckMinibatchGradients(int digits, size_t minibatch)
 {
     const GradientComparison worst = CheckGradients(m_evaluator, m_nodes.criterion, digits, {.seed = minibatch});
-    if (worst.parameter && (!m_worstGradient || worst.Disagreement(digits) > m_worstGradient->Disagreement(digits)))
-        m_worstGradient = worst;
+    if (worst.parameter &&
+        (!m_result.worstGradient || worst.Disagreement(digits) > m_result.worstGradient->Disagreement(digits)))
+        m_result.worstGradient = worst;
 }
 
 // True if parameters may be updated during the backward pass: the criterion has been checked for NaN, the minibatch has
 // one part only, and no other worker adds gradients.
 bool EpochLoop::MayUpdateInBackward() const
 {
-    return m_sums.SeesEveryValue() && m_source.Parts() == 1 && !m_isShared;
+    return m_sums.SeesEveryValue() && m_source.Parts() == 1 && !m_settings.isShared;
 }
 
 // Runs the forward pass and, if the minibatch is to update, the backward pass; the gradients of parts accumulate. False
 // if the criterion is NaN or infinite.
-bool EpochLoop::RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward)
+bool EpochLoop::RunPart(size_t minibatch, size_t part, bool backward)
 {
     if (part > 0)
         m_source.BindPart(part);
-    Forward(settings, part);
+    Forward(part);
     if (m_tracer != nullptr)
         Trace(minibatch, part);
-    CriterionSums& sums = m_isShared ? m_own : m_sums;
+    CriterionSums& sums = m_settings.isShared ? m_own : m_sums;
     sums.Add(m_source.Samples(), part == 0);
     if (sums.SeesEveryValue() && !std::isfinite(sums.LastValue(0)))
         return false;
     // The gradient check keeps the gradients. A second backward pass would read values that the first one overwrote
     // with gradients.
-    if (settings.gradientCheckDigits > 0 && part == 0)
-        CheckMinibatchGradients(settings.gradientCheckDigits, minibatch);
+    if (m_settings.gradientCheckDigits > 0 && part == 0)
+        CheckMinibatchGradients(m_settings.gradientCheckDigits, minibatch);
     else if (backward && part == 0 && MayUpdateInBackward())
     {
-        m_learner.BeginUpdate(settings.learningRatePerSample, settings.momentumPerSample, m_source.Columns());
+        m_learner.BeginUpdate(m_settings.learningRatePerSample, m_settings.momentumPerSample, m_source.Columns());
         m_evaluator.Backward(m_nodes.criterion, &m_learner);
     }
     else if (backward && part == 0)
@@ -114,13 +114,13 @@ void EpochLoop::Trace(size_t minibatch, size_t part)
 }
 
 // False if the criterion is NaN or infinite.
-bool EpochLoop::RunParts(const EpochSettings& settings, size_t minibatch, bool backward)
+bool EpochLoop::RunParts(size_t minibatch, bool backward)
 {
     bool isFinite = true;
     for (size_t part = 0; part < m_source.Parts() && isFinite; ++part)
     {
         SetWindow(m_source.WindowOf(part));
-        isFinite = RunPart(settings, minibatch, part, backward);
+        isFinite = RunPart(minibatch, part, backward);
     }
     SetWindow({});
     return isFinite;
@@ -148,45 +148,40 @@ void EpochLoop::AddShared()
 }
 
 // False if the criterion was seen to be NaN or infinite; nothing was updated then.
-bool EpochLoop::RunMinibatch(const EpochSettings& settings, size_t minibatch)
+bool EpochLoop::RunMinibatch(size_t minibatch)
 {
-    const bool updates = settings.learningRatePerSample > c_noUpdateLearningRate;
-    const size_t columns = m_isShared ? m_columns : m_source.Columns();
-    // Two cases need complete states. A part whose criterion is NaN ends a minibatch without an update, after other
-    // parts changed the gradients. An update with momentum reads the states that the previous update left: in one epoch
-    // some minibatches may be long enough for a momentum of 0 and a shorter one not.
-    m_learner.LetGradientsStay(!m_isShared && m_source.Parts() == 1 &&
-                               MomentumOfMinibatch(settings.momentumPerSample, columns) == 0);
-    if (m_isShared)
+    const bool updates = m_settings.learningRatePerSample > c_noUpdateLearningRate;
+    const size_t columns = m_settings.isShared ? m_columns : m_source.Columns();
+    if (m_settings.isShared)
         m_own.Reset();
-    if (!m_isShared || m_hasOwn)
-        ++m_ownMinibatches;
-    if (const bool isFinite = (m_isShared && !m_hasOwn) || RunParts(settings, minibatch, updates);
-        m_isShared ? !ShareSums() : !isFinite)
+    if (!m_settings.isShared || m_hasOwn)
+        ++m_result.ownMinibatches;
+    if (const bool isFinite = (m_settings.isShared && !m_hasOwn) || RunParts(minibatch, updates);
+        m_settings.isShared ? !ShareSums() : !isFinite)
         return false;
-    if (updates && m_isShared)
-        UpdateTogether(settings, minibatch);
+    if (updates && m_settings.isShared)
+        UpdateTogether(minibatch);
     else if (updates)
-        Update(settings, columns);
+        Update(columns);
     return ShowMinibatch(minibatch);
 }
 
-void EpochLoop::Update(const EpochSettings& settings, size_t columns)
+void EpochLoop::Update(size_t columns)
 {
-    m_learner.Update(settings.learningRatePerSample, settings.momentumPerSample, columns, m_sums.NotFiniteFlag());
+    m_learner.Update(m_settings.learningRatePerSample, m_settings.momentumPerSample, columns, m_sums.NotFiniteFlag());
 }
 
 // Updates with the sums of all workers' gradients, if they have arrived.
-void EpochLoop::UpdateTogether(const EpochSettings& settings, size_t minibatch)
+void EpochLoop::UpdateTogether(size_t minibatch)
 {
     m_evaluator.BindGradients();
     if (const size_t columns = m_exchange->SumGradients(m_hasOwn, m_columns); columns > 0)
-        Update(settings, columns);
-    if (settings.syncPerfStats == 0 || minibatch % settings.syncPerfStats != 0)
+        Update(columns);
+    if (m_settings.syncPerfStats == 0 || minibatch % m_settings.syncPerfStats != 0)
         return;
     const double seconds = m_exchange->TakeSeconds();
-    m_secondsExchanged += seconds;
-    m_progress.ShowExchange(minibatch, settings.syncPerfStats, seconds);
+    *m_result.secondsExchanged += seconds;
+    m_progress.ShowExchange(minibatch, m_settings.syncPerfStats, seconds);
 }
 
 // False if the criterion is seen to be NaN or infinite.
@@ -206,83 +201,93 @@ bool EpochLoop::ShowMinibatch(size_t minibatch)
     return true;
 }
 
+// Returns the share of the data that this worker reads from the reader's whole epoch, or its share of each minibatch.
+EpochRequest EpochLoop::Request() const
+{
+    EpochRequest request{.epoch = m_settings.epoch,
+                         .minibatchSize = m_settings.minibatchSize,
+                         .epochSize = m_settings.epochSize,
+                         .rank = 0,
+                         .workers = 1,
+                         .wanted = {}};
+    if (m_settings.isShared || m_settings.isAveraged)
+    {
+        const Workers& workers = m_settings.isShared ? m_exchange->GetWorkers() : m_average->GetWorkers();
+        request.rank = workers.Rank();
+        request.workers = workers.Count();
+    }
+    return request;
+}
+
 // Sets the reader to the position where the epoch starts or resumes.
-void EpochLoop::Begin(const EpochSettings& settings)
+void EpochLoop::Begin()
 {
     m_sums.Reset();
-    m_worstGradient.reset();
+    m_result = {};
     m_minibatches = 0;
-    m_ownMinibatches = 0;
-    m_skipped = settings.from.minibatches;
-    m_epoch = {.epoch = settings.epoch,
-               .minibatchSize = settings.minibatchSize,
-               .epochSize = settings.epochSize,
-               .rank = 0,
-               .workers = 1,
-               .wanted = {}};
-    m_isShared = settings.isShared;
-    m_isAveraged = settings.isAveraged;
-    size_t rank = 0, workers = 1;
-    if (m_isShared || m_isAveraged)
+    m_isAtEnd = false;
+    m_hasTotals = false;
+    if (m_settings.isShared)
     {
-        const Workers& others = m_isShared ? m_exchange->GetWorkers() : m_average->GetWorkers();
-        rank = others.Rank();
-        workers = others.Count();
-    }
-    m_secondsExchanged = 0;
-    if (m_isShared)
-    {
+        m_result.secondsExchanged = 0;
         m_exchange->BeginEpoch();
         m_exchange->TakeSeconds();
     }
-    if (m_isAveraged)
+    if (m_settings.isAveraged)
         m_average->BeginEpoch();
-    if (settings.readsShare)
+    StartReader();
+    SkipTo();
+    if (m_settings.beforeFirst)
+        m_settings.beforeFirst();
+}
+
+void EpochLoop::StartReader()
+{
+    EpochRequest request = Request();
+    // Either the reader delivers this worker's share, or the source takes it from each minibatch.
+    m_source.TakeShare(m_settings.readsShare ? 0 : request.rank, m_settings.readsShare ? 1 : request.workers);
+    if (!m_settings.readsShare)
     {
-        m_epoch.rank = rank;
-        m_epoch.workers = workers;
+        request.rank = 0;
+        request.workers = 1;
     }
-    m_source.TakeShare(settings.readsShare ? 0 : rank, settings.readsShare ? 1 : workers);
-    m_source.StartEpoch(m_epoch);
-    SkipTo(settings);
-    if (settings.beforeFirst)
-        settings.beforeFirst();
+    m_source.StartEpoch(request);
 }
 
 // Skips the data that a resumed epoch has already used.
-void EpochLoop::SkipTo(const EpochSettings& settings)
+void EpochLoop::SkipTo()
 {
     size_t samples = 0;
-    for (; m_minibatches < settings.from.minibatches; ++m_minibatches)
+    for (; m_minibatches < m_settings.from.minibatches; ++m_minibatches)
     {
         const std::optional<size_t> skipped = m_source.Skip();
-        if (!skipped && !m_isShared)
+        if (!skipped && !m_settings.isShared)
             Fail(ErrorKind::Data, "the reader delivered ", Counted(m_minibatches, "minibatch"), " for epoch ",
-                 settings.epoch + 1, ", but the training was stopped after ", settings.from.minibatches,
+                 m_settings.epoch + 1, ", but the training was stopped after ", m_settings.from.minibatches,
                  " of them; were the data or the reader's options changed? Without the model '...at",
-                 settings.from.minibatches, "' the epoch begins anew");
+                 m_settings.from.minibatches, "' the epoch restarts");
         samples += skipped.value_or(0);
     }
-    if (m_minibatches > 0 || settings.from.samples > 0) // only other workers may have had minibatches
+    if (m_minibatches > 0 || m_settings.from.samples > 0) // only other workers may have had minibatches
     {
-        if (m_isShared)
+        if (m_settings.isShared)
         {
             m_shared.assign(1, double(samples));
             m_exchange->Share(m_shared);
             samples = size_t(m_shared.front());
         }
-        if (m_isAveraged)
-            samples = settings.from.samples; // the workers' total; they have read to different positions
-        if (samples != settings.from.samples && !m_source.HasSeveralAxes())
-            m_progress.WarnOfOtherData(m_minibatches, samples, settings.from.samples);
-        m_sums.Restore(settings.from.sums, settings.from.samples);
-        m_progress.GoOn(m_minibatches, {settings.from.sums, settings.from.samples});
+        if (m_settings.isAveraged)
+            samples = m_settings.from.samples; // the workers' total; they have read to different positions
+        if (samples != m_settings.from.samples && !m_source.HasSeveralAxes())
+            m_progress.WarnOfOtherData(m_minibatches, samples, m_settings.from.samples);
+        m_sums.Restore(m_settings.from.sums, m_settings.from.samples);
+        m_progress.GoOn(m_minibatches, {m_settings.from.sums, m_settings.from.samples});
     }
 }
 
 bool EpochLoop::ReadAgain(size_t minibatch)
 {
-    m_source.StartEpoch(m_epoch);
+    StartReader();
     for (size_t before = 1; before < minibatch; ++before)
     {
         if (!m_source.Skip())
@@ -296,17 +301,17 @@ EpochPosition EpochLoop::Position()
     EpochPosition position{m_minibatches, m_sums.Samples(), {}};
     for (size_t i = 0; i < m_running.size(); ++i)
         position.sums.push_back(m_sums.Sum(i));
-    if (const std::vector<double>* const late = m_isShared ? &m_exchange->LateCounts() : nullptr;
+    if (const std::vector<double>* const late = m_settings.isShared ? &m_exchange->LateCounts() : nullptr;
         late && !late->empty())
     {
         for (size_t i = 0; i < m_running.size(); ++i)
             position.sums[i] += (*late)[i];
         position.samples += size_t(late->back());
     }
-    if (m_isAveraged)
+    if (m_settings.isAveraged && !m_hasTotals)
     {
         position.sums.push_back(double(position.samples));
-        m_average->Sum(position.sums);
+        SumCounts(m_average->GetWorkers(), position.sums);
         position.samples = size_t(position.sums.back());
         position.sums.pop_back();
     }
@@ -331,41 +336,41 @@ bool EpochLoop::ReadShared()
     m_exchange->Share(m_shared, error);
     m_columns = size_t(m_shared[1]);
     Workers& workers = m_exchange->GetWorkers();
-    if (m_epoch.workers == 1 && m_shared[0] != 0 && m_shared[0] != double(workers.Count())) // each has read all
-        AnyStops(workers, isThere ? Pace::GoesOn : Pace::HasEnded);
+    if (!m_settings.readsShare && m_shared[0] != 0 && m_shared[0] != double(workers.Count())) // each has read all
+        AnyWorkerStops(workers, isThere ? WorkerState::Continues : WorkerState::HasEnded);
     return m_shared[0] != 0;
 }
 
 // False at the end of the data.
-bool EpochLoop::ReadNext(const EpochSettings& settings)
+bool EpochLoop::ReadNext()
 {
     try
     {
-        return m_isShared ? ReadShared() : m_source.Next();
+        return m_settings.isShared ? ReadShared() : m_source.Next();
     }
     catch (Error& error) // all workers have the error
     {
-        EndUpdates(settings);
-        TellOfKept(settings, error);
+        EndUpdates();
+        ReportDataError(error);
         throw;
     }
 }
 
-// Counts and updates with gradients that are still in transit from other workers.
-void EpochLoop::EndUpdates(const EpochSettings& settings)
+// Takes counts and gradients that are still in transit from other workers.
+void EpochLoop::EndUpdates()
 {
-    if (!m_isShared)
+    if (!m_settings.isShared)
         return;
     m_shared.clear();
     m_exchange->DelayCounts(m_shared);
     AddShared();
     if (const size_t columns = m_exchange->LastGradients(); columns > 0)
-        Update(settings, columns);
+        Update(columns);
 }
 
 // If sequences continue, the nodes may already hold the state after this minibatch. Other workers do not know that this
 // one has failed, and would have to take part in saving.
-void EpochLoop::Forward(const EpochSettings& settings, size_t part)
+void EpochLoop::Forward(size_t part)
 {
     try
     {
@@ -373,47 +378,47 @@ void EpochLoop::Forward(const EpochSettings& settings, size_t part)
     }
     catch (Error& error)
     {
-        const bool isAlone = !m_isShared && !m_isAveraged;
-        if (error.Kind() == ErrorKind::Data && part == 0 && isAlone && !m_source.GoesOnFromBefore())
-            TellOfKept(settings, error);
+        const bool isAlone = !m_settings.isShared && !m_settings.isAveraged;
+        if (error.Kind() == ErrorKind::Data && part == 0 && isAlone && !m_source.ContinuesSequences())
+            ReportDataError(error);
         throw;
     }
 }
 
-void EpochLoop::TellOfKept(const EpochSettings& settings, Error& error)
+void EpochLoop::ReportDataError(Error& error)
 {
-    if (settings.dataFail && m_minibatches > 0 && IsFiniteSoFar())
-        settings.dataFail(error);
+    if (m_settings.dataFail && m_minibatches > 0 && IsFiniteSoFar())
+        m_settings.dataFail(error);
 }
 
 // Runs until the data or goesOn end the epoch, or a criterion is NaN or infinite.
-void EpochLoop::RunMinibatches(const EpochSettings& settings, EpochResult& result)
+void EpochLoop::RunMinibatches()
 {
     while (!m_isAtEnd)
     {
-        if (!ReadNext(settings))
+        if (!ReadNext())
         {
             m_isAtEnd = true;
-            return EndUpdates(settings);
+            return EndUpdates();
         }
-        result.secondsWaited += m_source.SecondsWaited();
-        if (!RunMinibatch(settings, m_minibatches + 1))
+        m_result.secondsWaited += m_source.SecondsWaited();
+        if (!RunMinibatch(m_minibatches + 1))
         {
             const size_t first = FirstNotFinite();
-            result.notFiniteAt = first != 0 ? first : m_minibatches + 1;
+            m_result.notFiniteAt = first != 0 ? first : m_minibatches + 1;
             return;
         }
         ++m_minibatches;
-        if (settings.goesOn && !settings.goesOn())
+        if (m_settings.goesOn && !m_settings.goesOn())
         {
-            result.stopped = IsFiniteSoFar();
-            return EndUpdates(settings);
+            m_result.stopped = IsFiniteSoFar();
+            return EndUpdates();
         }
     }
 }
 
 // Runs minibatches until this worker is to meet the others.
-ModelAverage::News EpochLoop::RunToMeeting(const EpochSettings& settings, EpochResult& result)
+ModelAverage::News EpochLoop::RunToMeeting()
 {
     ModelAverage::News news{.hasEnded = m_isAtEnd};
     while (!news.hasEnded && news.notFiniteAt == 0 && !m_average->IsDue())
@@ -429,8 +434,8 @@ ModelAverage::News EpochLoop::RunToMeeting(const EpochSettings& settings, EpochR
         }
         if (m_isAtEnd)
             break;
-        result.secondsWaited += m_source.SecondsWaited();
-        if (m_source.Columns() > 0 && !RunMinibatch(settings, m_minibatches + 1))
+        m_result.secondsWaited += m_source.SecondsWaited();
+        if (m_source.Columns() > 0 && !RunMinibatch(m_minibatches + 1))
             news.notFiniteAt = m_minibatches + 1;
         else
             ++m_minibatches;
@@ -441,26 +446,26 @@ ModelAverage::News EpochLoop::RunToMeeting(const EpochSettings& settings, EpochR
     return news;
 }
 
-void EpochLoop::RunAveraged(const EpochSettings& settings, EpochResult& result)
+void EpochLoop::RunAveraged()
 {
     ModelAverage::Outcome outcome;
     while (!outcome.allHaveEnded)
     {
-        outcome = m_average->Meet(RunToMeeting(settings, result));
+        outcome = m_average->Meet(RunToMeeting());
         if (outcome.error)
         {
-            if (const size_t samples = Position().samples; samples > 0 && settings.dataFail)
-                settings.dataFail(*outcome.error);
+            if (const size_t samples = Position().samples; samples > 0 && m_settings.dataFail)
+                m_settings.dataFail(*outcome.error);
             throw Error(*outcome.error);
         }
         if (outcome.notFiniteAt != 0)
         {
-            result.notFiniteAt = outcome.notFiniteAt;
+            m_result.notFiniteAt = outcome.notFiniteAt;
             break;
         }
-        if (!outcome.allHaveEnded && settings.goesOn && !settings.goesOn())
+        if (!outcome.allHaveEnded && m_settings.goesOn && !m_settings.goesOn())
         {
-            result.stopped = true;
+            m_result.stopped = true;
             return;
         }
     }
@@ -471,8 +476,8 @@ void EpochLoop::RunAveraged(const EpochSettings& settings, EpochResult& result)
 void EpochLoop::TakeTotals()
 {
     const EpochPosition all = Position();
-    m_isAveraged = false;
     m_sums.Restore(all.sums, all.samples);
+    m_hasTotals = true;
     m_isAtEnd = true;
 }
 
@@ -490,37 +495,26 @@ CriterionAverages EpochLoop::Averages()
 EpochResult EpochLoop::Run(const EpochSettings& settings)
 {
     const auto began = Progress::Clock::now();
-    EpochResult result;
-    const double secondsBefore = settings.goesOnFromTrial ? m_seconds : 0;
-    if (settings.goesOnFromTrial)
-        result.secondsWaited = m_secondsWaited;
-    else
-        m_isAtEnd = false;
-    const auto note = [&]
-    { return Concat("while training epoch ", settings.epoch + 1, ", minibatch ", m_minibatches + 1); };
+    m_settings = settings;
+    const double secondsBefore = settings.goesOnFromTrial ? m_result.seconds : 0;
     WithNote(
         [&]
         {
             if (!settings.goesOnFromTrial)
-                Begin(settings);
-            m_isAveraged ? RunAveraged(settings, result) : RunMinibatches(settings, result);
+                Begin();
+            settings.isAveraged ? RunAveraged() : RunMinibatches();
         },
-        note);
-    m_learner.LetGradientsStay(false);
-    if (m_minibatches == 0 && m_sums.Samples() == 0 && !result.notFiniteAt)
+        [&] { return Concat("while training epoch ", settings.epoch + 1, ", minibatch ", m_minibatches + 1); });
+    if (m_minibatches == 0 && m_sums.Samples() == 0 && !m_result.notFiniteAt)
         FailNoData(settings);
     if (const size_t first = FirstNotFinite(); first != 0)
-        result.notFiniteAt = first;
-    result.wentOn = result.notFiniteAt && *result.notFiniteAt <= m_minibatches;
-    result.worstGradient = m_worstGradient;
-    result.ownMinibatches = m_ownMinibatches;
-    result.averages = Averages();
-    result.seconds = secondsBefore + std::chrono::duration<double>(Progress::Clock::now() - began).count();
-    m_seconds = result.seconds;
-    m_secondsWaited = result.secondsWaited;
-    if (m_isShared)
-        result.secondsExchanged = m_secondsExchanged += m_exchange->TakeSeconds();
-    return result;
+        m_result.notFiniteAt = first;
+    m_result.wentOn = m_result.notFiniteAt && *m_result.notFiniteAt <= m_minibatches;
+    m_result.averages = Averages();
+    m_result.seconds = secondsBefore + std::chrono::duration<double>(Progress::Clock::now() - began).count();
+    if (settings.isShared)
+        *m_result.secondsExchanged += m_exchange->TakeSeconds();
+    return m_result;
 }
 
 } // namespace cntk

@@ -1,14 +1,10 @@
 // One epoch: forward pass, backward pass and update of each minibatch. The steady state allocates nothing.
 #pragma once
 
-#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Evaluation/GradientCheck.h"
-#include "SGD/Criteria.h"
-#include "SGD/Minibatches/MinibatchSource.h"
-#include "SGD/NodeTracing.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGD/Parallel/GradientExchange.h"
-#include "SGD/Parallel/ModelAverage.h"
-#include "SGD/Progress.h"
+#include "SGD/Parallel/ModelAveraging.h"
 #include "SGD/Update/Learner.h"
 
 #include <cstddef>
@@ -99,59 +95,54 @@ public:
     bool ReadAgain(size_t minibatch);
 
 private:
-    void Begin(const EpochSettings& settings);
-    bool RunPart(const EpochSettings& settings, size_t minibatch, size_t part, bool backward);
-    bool MayUpdateInBackward() const;
+    EpochRequest Request() const;
+    void Begin();
+    void StartReader();
+    void SkipTo();
+    void RunMinibatches();
+    bool ReadNext();
+    bool ReadShared();
+    bool RunMinibatch(size_t minibatch);
+    bool RunParts(size_t minibatch, bool backward);
+    bool RunPart(size_t minibatch, size_t part, bool backward);
+    void Forward(size_t part);
     void Trace(size_t minibatch, size_t part);
-    bool RunMinibatch(const EpochSettings& settings, size_t minibatch);
-    bool RunParts(const EpochSettings& settings, size_t minibatch, bool backward);
+    bool MayUpdateInBackward() const;
+    void CheckMinibatchGradients(int digits, size_t minibatch);
+    void Update(size_t columns);
+    void UpdateTogether(size_t minibatch);
+    void EndUpdates();
     bool ShareSums();
     void AddShared();
-    bool ReadShared();
-    void RunAveraged(const EpochSettings& settings, EpochResult& result);
-    ModelAverage::News RunToMeeting(const EpochSettings& settings, EpochResult& result);
+    void RunAveraged();
+    ModelAverage::News RunToMeeting();
     void TakeTotals();
-    void Update(const EpochSettings& settings, size_t columns);
-    void UpdateTogether(const EpochSettings& settings, size_t minibatch);
     bool ShowMinibatch(size_t minibatch);
-    void EndUpdates(const EpochSettings& settings);
-    bool ReadNext(const EpochSettings& settings);
-    void Forward(const EpochSettings& settings, size_t part);
-    void TellOfKept(const EpochSettings& settings, Error& error);
-    void RunMinibatches(const EpochSettings& settings, EpochResult& result);
+    void ReportDataError(Error& error);
     CriterionAverages Averages();
     void SetWindow(const SequenceWindow& window);
-    void SkipTo(const EpochSettings& settings);
     size_t FirstNotFinite();
-    void CheckMinibatchGradients(int digits, size_t minibatch);
 
     const TrainingNodes& m_nodes;
     Evaluator& m_evaluator;
     MinibatchSource& m_source;
     Learner& m_learner;
     Progress& m_progress;
-    NodeTracer* m_tracer = nullptr; // null: nothing is traced
+    NodeTracer* m_tracer = nullptr;         // null: nothing is traced
+    GradientExchange* m_exchange = nullptr; // for shared epochs
+    ModelAverage* m_average = nullptr;      // for averaged epochs
     std::vector<std::shared_ptr<RecurrentState>> m_states;
-    CriterionSums m_sums;
-    GradientExchange* m_exchange = nullptr;
-    bool m_isShared = false; // the current epoch is shared
-    ModelAverage* m_average = nullptr;
-    bool m_isAveraged = false;     // the current epoch is averaged, and sums are this worker's
+    EpochSettings m_settings; // of the current epoch
+    EpochResult m_result;     // of the current epoch, or of the trial that it continues
+    CriterionSums m_sums;     // averaged epochs: of this worker until m_hasTotals
+    bool m_hasTotals = false; // the epoch has ended, and m_sums are those of all workers
+    size_t m_minibatches = 0;
+    bool m_isAtEnd = false;        // the reader has no more data
     CriterionSums m_own;           // sums of this worker's share of a minibatch
+    std::vector<double> m_running; // sums for progress lines
     bool m_hasOwn = false;         // the share is not empty
     size_t m_columns = 0;          // columns of the minibatch, all shares together
     std::vector<double> m_shared;  // counts of a minibatch that workers exchange
-    std::vector<double> m_running; // sums for progress lines
-    size_t m_minibatches = 0;
-    size_t m_ownMinibatches = 0;
-    size_t m_skipped = 0; // minibatches before the resumed position, which m_sums does not count
-    EpochRequest m_epoch;
-    std::optional<GradientComparison> m_worstGradient;
-    // State of the last run, for an epoch that continues it.
-    bool m_isAtEnd = false; // the reader has no more data
-    double m_seconds = 0;
-    double m_secondsWaited = 0;
-    double m_secondsExchanged = 0; // seconds of the epoch
 };
 
 } // namespace cntk

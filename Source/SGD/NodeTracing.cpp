@@ -1,4 +1,4 @@
-// Values of nodes as text.
+// Prints values of nodes as text.
 #include "SGD/NodeTracing.h"
 
 #include "Common/Error.h"
@@ -16,7 +16,7 @@ namespace cntk
 namespace
 {
 
-// The fewest digits that make the same number again; minus zero as zero.
+// Prints the fewest digits that restore the number; minus zero as zero.
 template <class T>
 void AppendNumber(std::string& text, T value)
 {
@@ -107,7 +107,7 @@ void NodeTracer::Print(const std::string& of)
     }
 }
 
-// A sparse value is spread out: this is for a look, not for speed.
+// Converts a sparse value to a dense one: tracing need not be fast.
 void NodeTracer::Fetch(const ComputationNode& node)
 {
     if (!node.IsSparse())
@@ -139,7 +139,7 @@ void NodeTracer::Fetch(const ComputationNode& node)
               });
 }
 
-// Gaps are no samples. Time counts from the beginning of a sequence, also where that lies in an earlier minibatch.
+// Skips gaps. Time counts from the beginning of a sequence, which may lie in an earlier minibatch.
 void NodeTracer::AppendSamples(std::string& text, const Traced& traced)
 {
     const MBLayout* layout = traced.node->GetMBLayout().get();

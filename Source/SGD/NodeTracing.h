@@ -1,5 +1,5 @@
-// Nodes whose values are printed after each forward pass (traceNodeNames... of v1.1): a look into a network that runs,
-// without another description of it.
+// Prints the values of nodes after each forward pass (traceNodeNames... of CNTK v1.1), so that users can look into a
+// running network.
 #pragma once
 
 #include "Common/Config/Options.h"
@@ -17,7 +17,7 @@ namespace cntk
 
 class Log;
 
-// Names of nodes and, for what is wrong with one, where they are listed.
+// Names of nodes, and the place of the list for error messages.
 struct TracedNames
 {
     std::vector<std::string> names;
@@ -38,7 +38,7 @@ struct OptionType<TracedNames>
     }
 };
 
-// What the options of a block that has these parameters derive from.
+// Base of the options of a block that has these parameters.
 struct NodesToTrace
 {
     TracedNames traceNodeNamesReal;
@@ -46,7 +46,7 @@ struct NodesToTrace
     TracedNames traceNodeNamesSparse;
 };
 
-// The table with the rows of the three parameters behind its own.
+// Returns the table with the rows of the three parameters appended.
 template <class S>
 OptionTable<S> WithTraceOptions(OptionTable<S> table)
 {
@@ -67,15 +67,15 @@ public:
     // Fails (Config), with the place of the list, for a name that the network does not have.
     NodeTracer(const ComputationNetwork& network, const NodesToTrace& names, Log& log);
 
-    // Each once. An evaluator must keep their values.
+    // Returns each traced node once. An evaluator must keep their values.
     const std::vector<ComputationNodePtr>& Nodes() const { return m_nodes; }
-    // The roots, and before them the nodes that are not among them: what evaluator and source are made for.
+    // Returns traced nodes that are not roots, then the roots: the roots for evaluator and source.
     std::vector<ComputationNodePtr> AddTo(const std::vector<ComputationNodePtr>& roots) const;
 
-    // From now on categories of an input that is one of these streams, or of a node with as many rows as the only
-    // stream with labels of that many, are printed with the label.
+    // From now on categories are printed with their labels: for an input that is one of these streams, and for a node
+    // with as many rows as exactly one stream has labels.
     void UseLabels(const std::vector<StreamInfo>& streams);
-    // After a forward pass; of: "minibatch 3".
+    // Call after a forward pass. of: for example "minibatch 3".
     void Print(const std::string& of);
 
 private:
@@ -100,7 +100,7 @@ private:
     std::vector<Traced> m_traced;
     std::vector<ComputationNodePtr> m_nodes;
     Log& m_log;
-    // Of the node that is printed: column after column.
+    // Values of the node that is printed, column after column.
     Matrix m_staging;
     std::vector<double> m_values;
     size_t m_rows = 0;

@@ -1,4 +1,4 @@
-// Line shapes of training and evaluation. Scripts match them: change nothing but what follows a line.
+// Line shapes of training and evaluation. Scripts match them: only append to a line, never change it.
 #include "SGD/Progress.h"
 
 #include "Common/Error.h"
@@ -202,7 +202,7 @@ void Progress::Show(size_t minibatch, const RunningSums& running, double seconds
                                                              seconds > 0 ? double(samples) / seconds : 0.0));
     else if (m_settings.traceLevel > 0)
     {
-        // The original's numbers: with firstMBsToShowResult a line is of fewer minibatches than it says.
+        // CNTK v1.1 prints this range too: with firstMBsToShowResult the line covers fewer minibatches.
         int first = int(minibatch) - int(m_settings.numMBsToShowResult) + 1;
         if (m_goneOnBehind != 0)
             first = std::max(first, int(m_goneOnBehind) + 1);

@@ -1,5 +1,5 @@
-// The only place that formats the lines of training and evaluation (book 3.3.1.5; they are the original's, since
-// scripts read them), and the progress line on terminals.
+// Formats all lines of training and evaluation (book 3.3.1.5) and the progress line on terminals. The lines keep the
+// shape of CNTK v1.1, since scripts read them.
 #pragma once
 
 #include "Common/Log.h"
@@ -29,8 +29,8 @@ struct ProgressSettings
     size_t numMBsToShowResult = 10;
     size_t firstMBsToShowResult = 0;
     size_t maxEpochs = 1;
-    bool ofDecoder = false; // an encoder and a decoder are trained: the original's lines are others
-    std::chrono::milliseconds redrawInterval{200}; // of the line on a terminal, at least
+    bool ofDecoder = false;                        // an encoder and a decoder are trained: CNTK v1.1 prints other lines
+    std::chrono::milliseconds redrawInterval{200}; // minimum for the line on a terminal
 };
 
 struct EpochStart
@@ -50,10 +50,10 @@ struct EpochStart
         bool isBuffered = false;
         bool readShares = false;
     } workers{};
-    size_t searchedMinibatchSize = 0; // 0: the list's
+    size_t searchedMinibatchSize = 0; // 0: the listed size
 };
 
-// Sums since the epoch began, as CriterionSums has them; evaluations behind the criterion.
+// Sums since the epoch began, as CriterionSums returns them: the criterion, then the evaluations.
 struct RunningSums
 {
     std::span<const double> sums;
@@ -70,26 +70,26 @@ public:
     // "Starting Epoch ..." and "Starting minibatch loop."
     void BeginEpoch(const EpochStart& start);
 
-    // An epoch that is taken up again: it stands behind this minibatch.
+    // The epoch resumes after this minibatch.
     void GoOn(size_t minibatch, const RunningSums& running);
-    // A short run before the epoch, to choose a rate or a minibatch size: its lines have the prefix, until BeginEpoch.
+    // A trial before the epoch, which chooses a rate or size: lines have the prefix until BeginEpoch.
     void BeginTrial(const EpochStart& start, const std::string& prefix);
-    // Of an epoch that goes on: what was read of it before had another number of samples.
+    // Warns that the data before a resumed position have another number of samples than before.
     void WarnOfOtherData(size_t minibatches, size_t samples, size_t samplesBefore);
-    // The epoch that has begun starts with what the last trial did: shows its minibatches again, as the epoch's.
+    // The epoch continues the last trial: prints the lines of the trial's minibatches again, as the epoch's.
     void RepeatTrial();
     // "Finished Mini-Epoch For LearnRate Selection: ..."
     void EndTrial(const CriterionAverages& averages, double learningRatePerSample);
 
-    // True when the minibatch just done (counted from 1) ends a stretch to be shown: call ShowMinibatches then.
+    // True if a progress line is due after this minibatch (from 1): call ShowMinibatches then.
     bool IsDue(size_t minibatch) const
     {
         return minibatch <= m_settings.firstMBsToShowResult ||
                (m_settings.numMBsToShowResult != 0 && minibatch % m_settings.numMBsToShowResult == 0);
     }
-    // " Epoch[ 1 of 3]-Minibatch[   1-  10]: ...": what happened since the last such line; only at traceLevel > 0.
+    // " Epoch[ 1 of 3]-Minibatch[   1-  10]: ...": results since the previous such line; only at traceLevel > 0.
     void ShowMinibatches(size_t minibatch, const RunningSums& running);
-    // Cheap; redraws the line on a terminal now and then.
+    // Redraws the line on a terminal at intervals; cheap.
     void Tick(size_t minibatch, size_t samples);
 
     // "Finished Epoch[ 1 of 3]: [Training Set] ..." and one line a node where there are several evaluation nodes.
@@ -104,7 +104,7 @@ public:
     };
     void EndEpoch(const EpochEnd& end, const std::string& criterionName,
                   const std::vector<std::string>& evaluationNames);
-    // How long the exchange with other workers took, of the minibatches since the last such line.
+    // Prints the duration of the exchange with other workers since the previous such line.
     void ShowExchange(size_t minibatch, size_t minibatches, double seconds);
     // "Finished Epoch[ 1 of 3]: [Validation Set] ..."
     void ShowValidation(const CriterionAverages& averages);
@@ -120,10 +120,10 @@ private:
     EpochStart m_start;
     std::string m_prefix; // of trials
     Clock::time_point m_epochBegan;
-    // At the last progress line.
+    // State at the last progress line.
     Clock::time_point m_shownAt;
     size_t m_shownMinibatch = 0;
-    size_t m_goneOnBehind = 0; // where the epoch was taken up again
+    size_t m_goneOnBehind = 0; // minibatch after which the epoch resumed
     size_t m_shownSamples = 0;
     std::vector<double> m_shownSums;
     struct TrialLine
@@ -134,9 +134,9 @@ private:
         double seconds;
     };
     std::vector<TrialLine> m_trialLines;
-    TrialLine m_trialBegan{}; // where the trial was taken up again
+    TrialLine m_trialBegan{}; // state when the trial began
     bool m_isTrial = false;
-    // Of the line on the terminal.
+    // State of the progress line on the terminal.
     bool m_hasTerminal;
     Clock::time_point m_drawnAt;
 };
@@ -154,7 +154,7 @@ enum class EvaluationLine
     Final
 };
 // "[Final Results: ]Minibatch[1-4]: SamplesSeen = 400    err: ErrorPrediction/Sample = 0.39    "; the final line has
-// the perplexity behind cross entropies.
+// the perplexity after cross entropies.
 std::string FormatEvaluation(size_t firstMinibatch, size_t lastMinibatch, size_t samples,
                              const std::vector<EvaluatedNode>& nodes, EvaluationLine kind);
 

@@ -32,11 +32,11 @@ enum class LearningRateSearch
     AdjustAfterEpoch
 };
 
-// What searchBeforeEpoch looks for in epochs beyond numBestSearchEpoch.
+// Goal of searchBeforeEpoch in epochs beyond numBestSearchEpoch.
 enum class RateSearchGoal
 {
-    Sufficient,  // the largest rate that does well enough for a whole epoch
-    Improvement, // the largest that does better than no training at all
+    Sufficient,  // the largest rate that is good enough for a whole epoch
+    Improvement, // the largest rate that is better than rate 0
     Best         // the best rate over the trial run
 };
 
@@ -54,7 +54,7 @@ enum class ParallelizationMethod
     BlockMomentumSGD
 };
 
-// As users write it.
+// Returns the name that users write.
 const char* NameOf(ParallelizationMethod method);
 
 // AutoAdjust=[...]
@@ -117,7 +117,7 @@ struct BlockMomentumOptions
 struct ParallelTrainOptions
 {
     ParallelizationMethod parallelizationMethod = ParallelizationMethod::None;
-    size_t parallelizationStartEpoch = 1; // 1-based, as the user writes it
+    size_t parallelizationStartEpoch = 1; // from 1, as in the config
     bool distributedMBReading = false;
     size_t syncPerfStats = 0;
     DataParallelOptions dataParallel;
@@ -127,13 +127,13 @@ struct ParallelTrainOptions
     static OptionTable<ParallelTrainOptions> Options();
 };
 
-// From 0.
+// Counted from 0.
 size_t FirstSharedEpoch(const ParallelTrainOptions& options);
 struct SgdOptions;
-// Of each number of gradients on their way between workers.
+// Returns the bits of each gradient value that workers exchange.
 size_t GradientBits(const SgdOptions& options, DataType type);
 
-// SGD=[...]. Rates and momenta are single precision, as the original reads them; they are widened when used.
+// SGD=[...]. Rates and momenta are single precision, as in CNTK v1.1; they are widened when used.
 struct SgdOptions : NodesToTrace
 {
     std::string modelPath;
@@ -151,7 +151,7 @@ struct SgdOptions : NodesToTrace
     size_t epochSize = 0; // 0: the whole data set
     size_t maxEpochs = 0;
 
-    Schedule<float> momentumPerMB; // none of the three given: 0.9
+    Schedule<float> momentumPerMB; // 0.9 if none of the three is given
     Schedule<float> momentumPerSample;
     Schedule<float> momentumAsTimeConstant;
     bool useNAG = false;
@@ -207,7 +207,7 @@ struct SgdOptions : NodesToTrace
 
     static OptionTable<SgdOptions> Options();
 
-    // epochSize as readers take it.
+    // Returns epochSize in the form that readers expect.
     size_t EpochSamples() const { return epochSize == 0 ? c_wholeDataSet : epochSize; }
 };
 
@@ -218,15 +218,15 @@ SgdOptions ReadSgdOptions(const ConfigParameters& sgd, DataType precision);
 // A contradiction between parameters, or a value that this program cannot serve.
 struct OptionProblem
 {
-    std::string parameter; // the one to point at
+    std::string parameter; // for the position in the message
     std::string message;
 };
-// What no table row can say alone. ReadSgdOptions calls it and points at the place; Train calls it for options that
-// were filled by hand.
+// Checks rules between several parameters. ReadSgdOptions calls it and points at the place; Train calls it for options
+// that were filled by hand.
 std::optional<OptionProblem> FindProblem(const SgdOptions& options, DataType precision);
-// Parameters that others leave without effect.
+// Returns parameters that have no effect because of others.
 std::vector<OptionProblem> FindIgnored(const SgdOptions& options);
-// The same of those that the user wrote into the AutoAdjust block though no mode that is on reads them.
+// Does the same for parameters of the AutoAdjust block that no active mode reads.
 std::vector<OptionProblem> FindUnread(const SgdOptions& options, const ConfigParameters& autoAdjust);
 
 } // namespace cntk

@@ -253,8 +253,8 @@ class ConfigMessagesTest(MessagesTestCase):
 
     def test_variable_with_one_dollar_sign(self):
         self.edit("file=train.txt", "file=$Dir/train.txt")
-        self.assertEqual(self.error(status=4), "exp.cntk:13:10: error: data file '$Dir/train.txt' does not exist; a "
-                         "variable stands between two dollar signs, $name$")
+        self.assertEqual(self.error(status=4), "exp.cntk:13:10: error: data file '$Dir/train.txt' does not exist; "
+                         "write a variable between two dollar signs, $name$")
 
     def test_nodes_to_trace(self):
         self.edit("maxEpochs=1", "maxEpochs=1; traceNodeNamesReal=HLst")

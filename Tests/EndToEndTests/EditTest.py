@@ -262,7 +262,6 @@ class EditTest(EndToEndTest):
         before = (self.folder / "m.dnn").read_bytes()
         script = "m=LoadModel($In$)\nd=Plus(L1.BFF.W, L1.BFF.B)\nCopyInputs(d, L2.RL)\nSaveModel(m, $In$)"
         self.fails(script, "node 'L2.RL' (RectifiedLinear) cannot take the inputs of 'd' (Plus)", line=3)
-        self.assertIn("edit.mel:3", self.run_command("Edit", "--check", status=None).stderr)
         self.assertEqual((self.folder / "m.dnn").read_bytes(), before)
 
     def test_misspelt_scripts_stop_before_anything_runs(self):
@@ -279,7 +278,9 @@ class EditTest(EndToEndTest):
                  "CopyNode has no optional parameter 'cpoy'. Valid parameters: CopyNode(from, to, [copy=all|value])"),
                 ("m=LoadModel($In$)\nSetProperty(a, Outptu, true)",
                  "Invalid property, Outptu, is not supported; did you mean 'Output'"),
-                # Values that need no model.
+                # In-line NDL and values.
+                ("m=LoadModel($In$)\nz=Sigmoyd(L1.RL)",
+                 "unknown function or macro 'Sigmoyd'; did you mean 'Sigmoid'?"),
                 ("m=LoadModel($In$)\nSaveModel(m, $Out$, format=foo)", "the format of a model is 'foo', expected cntk"),
                 ("m=LoadModel($In$)\nDump(m, d.txt, includeData=maybe)",
                  "includeData is 'maybe', expected true or false"),
@@ -294,17 +295,7 @@ class EditTest(EndToEndTest):
                  "LearningRateMultiplier"),
                 ("m=LoadModel($In$)\nDelete(a, *.b.*)", "'*.b.*' has several '*', expected one at most"),
                 ("m=LoadModel($In$)\nRename(a, \"\")",
-                 "a name is empty, expected a node, a model, or a pattern with a '*'"),
-                # Models by their names.
-                ("model=LoadModel($In$); new=[ A=Parameter(1, 1) ]\nSaveModel(mode, $Out$)",
-                 "there is no model 'mode'; models: model, new; did you mean 'model'?"),
-                ("UnloadModel(m)\nDumpModel(m, d.txt)", "there is no model 'm'; none has been loaded"),
-                ("LoadModel($In$); SaveModel(default, $Out$); UnloadModel(Default); CreateModelWithName(m)\n"
-                 "SetDefaultModel(default)", "there is no model 'default'; models: m"),
-                ("\nm=LoadNDLModel($In$)\nSaveModel(m, $Out$)",
-                 "there is no default model; load one with LoadModel, or choose one with SetDefaultModel; did you mean "
-                 "'LoadModel'?"),
-                ("m=[ A=Parameter(1, 1) ]; UnloadModel(m)\nB=Plus(A, A)", "there is no default model; load one with")):
+                 "a name is empty, expected a node, a model, or a pattern with a '*'")):
             with self.subTest(script=script):
                 self.write("edit.mel", script)
                 run = self.run_command("Train:Edit", status=3)

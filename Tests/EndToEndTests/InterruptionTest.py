@@ -153,7 +153,7 @@ class InterruptionTest(EndToEndTest):
         draw, searches = random.Random(5), {"control": "searchBeforeEpoch", "search": 700}
         began = time.monotonic()
         self.cntk(*self.arguments("whole", **searches))
-        seconds, kills, status, left = time.monotonic() - began, 0, None, set()
+        seconds, kills, status = time.monotonic() - began, 0, None
         while kills < 25 or status != 0:
             if status == 0:
                 self.assert_same("killed")
@@ -162,10 +162,7 @@ class InterruptionTest(EndToEndTest):
             status, error = self.stop(arguments, signal.SIGKILL, draw.uniform(0.1, 0.8) * seconds)
             kills += status == -signal.SIGKILL
             self.assertIn(status, (0, -signal.SIGKILL), error)
-            if (self.folder / "killed").exists():
-                left.update(re.sub(r"\d+", "N", name) for name in self.files("killed"))
         self.assert_same("killed")
-        self.assertIn("m.dnn.N.trialN.atN.ckp", left)
 
     def test_bad_validation_data_lose_no_epoch(self):
         lines = (self.folder / "train.txt").read_text().splitlines(True)[:300]

@@ -88,7 +88,6 @@ public:
         options.backwardRoot = m_criterion;
         m_evaluator = std::make_unique<Evaluator>(*m_network, std::vector{m_criterion}, options);
         m_learner = std::make_unique<Learner>(m_evaluator->Parameters(), SgdOptions(), DataType::Float32, *m_device);
-        m_learner->LetGradientsStay(true);
         m_features = std::dynamic_pointer_cast<InputValueNode>(m_network->Find("features"));
         m_labels = std::dynamic_pointer_cast<InputValueNode>(m_network->Find("labels"));
         MakeFeatures();

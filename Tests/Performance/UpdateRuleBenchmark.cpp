@@ -4,7 +4,6 @@
 // threads, longer work is delayed more often by a thread that loses its core. Noise needs no memory, so it counts as 0
 // bytes.
 #include "Math/Operations.h"
-#include "SGD/Update/GradientTransforms.h"
 #include "SGD/Update/UpdateRule.h"
 
 #include <algorithm>
@@ -36,7 +35,7 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
 {
     const auto device = MakeCpuDevice({.threads = threads});
     const SgdOptions& options = rule.options;
-    const auto update = MakeUpdateRule(options);
+    UpdateRule update(options);
     Matrix parameter(c_rows, c_columns, DataType::Float32, *device);
     Matrix gradient(c_rows, c_columns, DataType::Float32, *device);
     Matrix memory(c_rows, c_columns, DataType::Float32, *device);
@@ -46,10 +45,10 @@ void TimeRule(benchmark::State& state, const RuleCase& rule, int threads)
     UpdateStep step{.rate = 1e-4, .momentum = 0.9, .columns = 256};
     const auto run = [&]
     {
-        transforms.Prepare(step, false);
-        update->BeginUpdate(step.momentum);
-        update->Step(parameter, memory, gradient, nullptr, step);
-        transforms.Finish(parameter, step, false);
+        transforms.Prepare(step, nullptr);
+        update.BeginUpdate(step.momentum);
+        update.Step(parameter, memory, gradient, nullptr, step);
+        transforms.Finish(parameter, step, nullptr);
     };
     run(); // allocates
 

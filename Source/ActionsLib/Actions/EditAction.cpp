@@ -2,9 +2,7 @@
 #include "ActionsLib/ActionTable.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/Mel/MelEditor.h"
-#include "ActionsLib/Mel/MelValues.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -48,6 +46,7 @@ public:
                         [](const MelScript& each) { return each.statements.empty(); }))
             command.program.log.Warn(Concat(command.block.WhereOf("editPath").Location(), ": the script '",
                                             options.editPath, "' has no statement; nothing is edited"));
+        CheckNdlFunctions(m_scripts, m_macros);
     }
 
     std::vector<std::string> Outputs() const override
@@ -140,6 +139,7 @@ private:
             }
     }
 
+    // Uses the CPU for any deviceId, because edits compute nothing.
     void Execute(NdlContext& context, MelEditor::Mode mode) const
     {
         ProgramContext& program = m_command.program;

@@ -7,8 +7,8 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/Evaluation/GradientCheck.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 #include <vector>

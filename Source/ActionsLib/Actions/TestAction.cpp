@@ -7,8 +7,8 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Criteria.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <chrono>
 #include <functional>

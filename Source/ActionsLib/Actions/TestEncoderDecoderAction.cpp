@@ -12,9 +12,9 @@
 #include "Common/ReaderInterface.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
-#include "SGD/BeamSearch.h"
-#include "SGD/Evaluation.h"
-#include "SGD/Minibatches/FollowingReader.h"
+#include "SGD/Evaluation/BeamSearch.h"
+#include "SGD/Evaluation/Evaluation.h"
+#include "SGD/Minibatches/MinibatchParts.h"
 
 #include <algorithm>
 #include <map>
@@ -212,7 +212,7 @@ public:
         settings.afterMinibatch = [&] { DecodeMinibatch(models, decoding, source->SequenceKeys()); };
         EvaluateCriteria(evaluator, nodes, *source, settings, log);
         if (m_options.epochSize == 0)
-            if (const std::string rest = source->RestOfCompanions(); !rest.empty())
+            if (const std::string rest = source->DescribeUnmatched(); !rest.empty())
                 log.Warn(rest + "; the encoder's additional data are not used");
         if (decoding.text) // so that either both outputs are written or none
             decoding.text->Stage();
@@ -322,8 +322,8 @@ private:
     {
         std::unique_ptr<MinibatchSource> source = m_decoderReader.Open();
         source->BindTo(nodes);
-        source->Accompany(m_encoderReader.Open(), roots, m_encoderReader.NameWithFiles(),
-                          m_decoderReader.NameWithFiles());
+        source->AddCompanion(m_encoderReader.Open(), roots, m_encoderReader.NameWithFiles(),
+                             m_decoderReader.NameWithFiles());
         return source;
     }
 
@@ -406,7 +406,8 @@ private:
     // Decodes the sentences of the minibatch that was evaluated last.
     void DecodeMinibatch(const Models& models, Decoding& decoding, const std::vector<std::string>& keys) const
     {
-        const std::vector<SequenceInfo> sequences = SequencesById(*decoding.words->GetMBLayout());
+        const std::vector<SequenceInfo> sequences =
+            SequencesById(decoding.words->GetMBLayout().get(), decoding.words->ValueColumns());
         std::vector<SentenceToDecode> sentences(sequences.size());
         std::vector<size_t> ids;
         const WordsOfColumns given(*decoding.words);
@@ -442,7 +443,7 @@ private:
         Matrix values(0, 0, type, source.GetDevice());
         values.CopyFrom(source.Value());
         const std::vector<double> host = values.ToHost();
-        const std::vector<SequenceInfo> sequences = SequencesById(*source.GetMBLayout());
+        const std::vector<SequenceInfo> sequences = SequencesById(source.GetMBLayout().get(), source.ValueColumns());
         for (size_t i = 0; i < sequences.size(); i++)
         {
             std::vector<double>& encoded = sentences[i].encoded.emplace_back();

@@ -13,8 +13,8 @@
 #include "ComputationNetwork/ComputationNode.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
-#include "SGD/Criteria.h"
-#include "SGD/Minibatches/LabelMixer.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -62,7 +62,6 @@ protected:
         for (const ReaderSource* reader : {&m_reader, &m_cvReader})
             if (*reader)
                 RequireNotRead({"modelPath", m_request.modelPath}, FilesNamedIn(*reader->block), m_modelPlace);
-        m_request.originalModel = m_original;
         if (m_original.empty())
             return;
         RequireNotRead({"modelPath", m_request.modelPath}, {Original()}, m_modelPlace);

@@ -10,8 +10,8 @@
 #include "Common/File.h"
 #include "Common/FileClashes.h"
 #include "Common/Text.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 #include <limits>
@@ -136,8 +136,8 @@ public:
             {
                 std::unique_ptr<MinibatchSource> other = open(m_stages[i]);
                 Precompute(*networks[i], *other, minibatchSize, minibatchSize, log);
-                source->Accompany(std::move(other), roots[i], readerOf(m_stages[i]).NameWithFiles(),
-                                  readerOf(m_stages.back()).NameWithFiles());
+                source->AddCompanion(std::move(other), roots[i], readerOf(m_stages[i]).NameWithFiles(),
+                                     readerOf(m_stages.back()).NameWithFiles());
             }
             CheckSource(log, *networks.back(), nodes.Roots(), *source, minibatchSize, CheckFor::Training);
         }

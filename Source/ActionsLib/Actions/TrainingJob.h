@@ -3,7 +3,7 @@
 
 #include "ActionsLib/ActionTable.h"
 #include "SGD/Files/TrainingFiles.h"
-#include "SGD/Trainer.h"
+#include "SGD/Trainer/Trainer.h"
 
 #include <cstddef>
 #include <string>

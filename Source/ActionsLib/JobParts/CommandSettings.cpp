@@ -6,7 +6,7 @@
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/NetworkReport.h"
-#include "SGD/Minibatches/LabelMixer.h"
+#include "SGD/Minibatches/MinibatchSource.h"
 
 #include <algorithm>
 #include <optional>

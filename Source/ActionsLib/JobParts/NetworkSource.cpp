@@ -14,8 +14,8 @@
 #include "ComputationNetwork/Files/NetworkReport.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 #include "ComputationNetwork/Plan/RecurrentLoops.h"
-#include "SGD/Criteria.h"
-#include "SGD/Precompute.h"
+#include "SGD/Evaluation/Criteria.h"
+#include "SGD/Evaluation/Evaluation.h"
 
 #include <algorithm>
 #include <new>

@@ -2,6 +2,7 @@
 
 #include "ActionsLib/JobParts/CommandSettings.h"
 #include "Common/AllowedCores.h"
+#include "Common/CompositeReader.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/PluginLoader.h"

@@ -1,11 +1,8 @@
-// Statements, models and files. Commands on nodes: MelNodeCommands.cpp.
+// Statements and files. Commands on nodes: MelNodeCommands.cpp. Models by name: MelModels.cpp.
 #include "ActionsLib/Mel/MelEditor.h"
 
 #include "ActionsLib/JobParts/NetworkSource.h"
-#include "ActionsLib/Mel/MelParser.h"
-#include "ActionsLib/Mel/MelUse.h"
-#include "ActionsLib/Mel/MelValues.h"
-#include "ActionsLib/Ndl/NdlParser.h"
+#include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -19,7 +16,7 @@ namespace cntk
 namespace
 {
 
-// Only the macros of a script.
+// Returns the macros of a script without its other statements.
 NdlScript MacrosOf(const NdlScript& script)
 {
     NdlScript macros;
@@ -29,88 +26,104 @@ NdlScript MacrosOf(const NdlScript& script)
     return macros;
 }
 
-// An NDL file by its parts.
-struct NdlFileParts
+const NdlScript& RequireSnippetSection(const std::vector<const NdlStatement*>& sections, const std::string& name,
+                                       const std::string& path, const SourcePos& where)
 {
-    std::string path;
-    std::vector<const NdlStatement*> sections; // of the file, which lives longer
-    std::vector<std::string> load;             // load=
-    SourcePos loadWhere;
-    std::string run; // run=; "" where it is not there
-    SourcePos runWhere;
-    NdlScript rest; // what stands in no section
-
-    explicit NdlFileParts(const NdlScript& file, std::string path) : path(std::move(path))
+    std::vector<std::string> names;
+    for (const NdlStatement* section : sections)
     {
-        for (const NdlStatement& statement : file.statements)
-        {
-            const bool isAssignment = statement.kind == NdlStatement::Kind::Assignment;
-            if (statement.kind == NdlStatement::Kind::Section)
-                sections.push_back(&statement);
-            else if (EqualsIgnoreCase(statement.name, "run") && statement.value.kind == NdlExpression::Kind::Name)
-            {
-                run = statement.value.text;
-                runWhere = statement.where;
-            }
-            else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
-            {
-                load = statement.value.Names();
-                loadWhere = statement.where;
-            }
-            else
-                rest.statements.push_back(statement);
-        }
+        if (EqualsIgnoreCase(section->name, name))
+            return *section->body;
+        names.push_back(section->name);
     }
+    FailAt(where, ErrorKind::Config, "NDL file '", path, "' has no section '", name, "'", DidYouMean(name, names));
+}
 
-    // Fails at `where` if there is no such section.
-    const NdlScript& BodyOf(const std::string& name, const SourcePos& where) const
-    {
-        std::vector<std::string> names;
-        for (const NdlStatement* section : sections)
-        {
-            if (EqualsIgnoreCase(section->name, name))
-                return *section->body;
-            names.push_back(section->name);
-        }
-        FailAt(where, ErrorKind::Config, "NDL file '", path, "' has no section '", name, "'", DidYouMean(name, names));
-    }
-
-    // The first section that load= does not name; null: there is none.
-    const NdlStatement* FirstNotLoaded() const
-    {
-        for (const NdlStatement* section : sections)
-            if (std::none_of(load.begin(), load.end(),
-                             [&](const std::string& name) { return EqualsIgnoreCase(name, section->name); }))
-                return section;
-        return nullptr;
-    }
-
-    bool HasNodesOutsideSections() const
-    {
-        return std::any_of(rest.statements.begin(), rest.statements.end(),
-                           [](const NdlStatement& each) { return each.kind != NdlStatement::Kind::Macro; });
-    }
-};
-
-// The snippet in a file: the section asked for, the one that run= names, the first, or the whole file. The sections
-// that load= names come before it, with their macros and constants.
+// Returns the snippet of an NDL file: the requested section, the section that run= names, the first section that load=
+// does not name, or the nodes outside of sections. The sections of load= come before it with macros and constants.
 NdlScript SnippetOf(const NdlScript& file, const MelArgument* section, const MelArgument& path)
 {
-    const NdlFileParts parts(file, path.text);
-    const std::string& wanted = section == nullptr ? parts.run : section->text;
-    const NdlStatement* const first = parts.FirstNotLoaded();
-    NdlScript snippet;
-    for (const std::string& name : parts.load)
-        snippet.Append(parts.BodyOf(name, parts.loadWhere));
-    if (wanted.empty() && (first == nullptr || parts.HasNodesOutsideSections()))
+    std::vector<const NdlStatement*> sections;
+    NdlScript rest;
+    std::vector<std::string> load;
+    SourcePos loadWhere;
+    std::string wanted = section == nullptr ? "" : section->text;
+    SourcePos wantedWhere = section == nullptr ? SourcePos{} : section->where;
+    for (const NdlStatement& statement : file.statements)
     {
-        snippet.Append(parts.rest);
+        const bool isAssignment = statement.kind == NdlStatement::Kind::Assignment;
+        if (statement.kind == NdlStatement::Kind::Section)
+            sections.push_back(&statement);
+        else if (EqualsIgnoreCase(statement.name, "run") && statement.value.kind == NdlExpression::Kind::Name)
+        {
+            if (section == nullptr)
+            {
+                wanted = statement.value.text;
+                wantedWhere = statement.where;
+            }
+        }
+        else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
+        {
+            load = statement.value.Names();
+            loadWhere = statement.where;
+        }
+        else
+            rest.statements.push_back(statement);
+    }
+
+    NdlScript snippet;
+    for (const std::string& name : load)
+        snippet.Append(RequireSnippetSection(sections, name, path.text, loadWhere));
+    const auto isLoaded = [&](const NdlStatement* each)
+    {
+        return std::any_of(load.begin(), load.end(),
+                           [&](const std::string& name) { return EqualsIgnoreCase(name, each->name); });
+    };
+    const auto first = std::find_if_not(sections.begin(), sections.end(), isLoaded);
+    const bool hasNodesOutside =
+        std::any_of(rest.statements.begin(), rest.statements.end(),
+                    [](const NdlStatement& each) { return each.kind != NdlStatement::Kind::Macro; });
+    if (wanted.empty() && (first == sections.end() || hasNodesOutside))
+    {
+        snippet.Append(rest);
         return snippet;
     }
-    snippet.Append(MacrosOf(parts.rest));
-    snippet.Append(wanted.empty() ? *first->body
-                                  : parts.BodyOf(wanted, section == nullptr ? parts.runWhere : section->where));
+    snippet.Append(MacrosOf(rest));
+    snippet.Append(wanted.empty() ? *(*first)->body : RequireSnippetSection(sections, wanted, path.text, wantedWhere));
     return snippet;
+}
+
+void AddMacroNames(const NdlScript& script, std::vector<std::string>& names)
+{
+    for (const NdlStatement& statement : script.statements)
+        if (statement.kind == NdlStatement::Kind::Macro)
+            names.push_back(statement.name);
+}
+
+void RequireKnownCalls(const NdlExpression& expression, const std::vector<std::string>& macros)
+{
+    const NodeRegistry& registry = NodeRegistry::Standard();
+    const auto isCalled = [&](const std::string& name) { return EqualsIgnoreCase(name, expression.text); };
+    if (expression.kind == NdlExpression::Kind::Call && !FindNdlFunction(registry, expression.text).type &&
+        std::none_of(macros.begin(), macros.end(), isCalled))
+    {
+        std::vector<std::string> names = NdlFunctionNames(registry);
+        names.insert(names.end(), macros.begin(), macros.end());
+        FailAt(expression.where, ErrorKind::Config, "unknown function or macro '", expression.text, "'",
+               DidYouMean(expression.text, names));
+    }
+    for (const NdlArgument& argument : expression.arguments)
+        RequireKnownCalls(argument.value, macros);
+}
+
+void RequireKnownCalls(const NdlScript& script, const std::vector<std::string>& macros)
+{
+    for (const NdlStatement& statement : script.statements)
+    {
+        RequireKnownCalls(statement.value, macros);
+        if (statement.body)
+            RequireKnownCalls(*statement.body, macros);
+    }
 }
 
 } // namespace
@@ -127,16 +140,37 @@ MelScript PrepareMel(ScriptText text)
     {
         if (statement.kind != MelStatement::Kind::Command)
         {
-            ParseNdl(script.text, statement.begin, statement.end); // syntax
+            ParseNdl(script.text, statement.begin, statement.end); // reports syntax errors
             continue;
         }
-        const MelCommandInfo& info = RequireMelCommand(statement);
-        CheckMelArguments(info, statement);
+        CheckMelArguments(RequireMelCommand(statement), statement);
         std::stable_partition(statement.arguments.begin(), statement.arguments.end(),
                               [](const MelArgument& argument) { return argument.name.empty(); });
-        CheckMelValues(info, statement);
     }
     return script;
+}
+
+void CheckNdlFunctions(const std::vector<MelScript>& scripts, const std::vector<NdlScript>& macros)
+{
+    std::vector<std::string> names;
+    std::vector<NdlScript> parts;
+    for (const NdlScript& script : macros)
+        AddMacroNames(script, names);
+    for (const MelScript& script : scripts)
+    {
+        for (const MelSection& section : script.macroSections)
+            AddMacroNames(ParseNdl(script.text, section.begin, section.end), names);
+        for (const MelStatement& statement : script.statements)
+            if (statement.kind != MelStatement::Kind::Command)
+            {
+                parts.push_back(ParseNdl(script.text, statement.begin, statement.end));
+                AddMacroNames(parts.back(), names);
+            }
+            else if (RequireMelCommand(statement).command == MelCommand::LoadNdlSnippet)
+                return;
+    }
+    for (const NdlScript& part : parts)
+        RequireKnownCalls(part, names);
 }
 
 MelEditor::MelEditor(DataType dataType, std::shared_ptr<Device> device, NdlContext& context, Log& log, Mode mode)
@@ -148,11 +182,8 @@ void MelEditor::Run(const MelScript& script)
 {
     for (const MelSection& section : script.macroSections)
         m_models.DefineMacros(MacrosOf(ParseNdl(script.text, section.begin, section.end)));
-    for (size_t i = 0; i < script.statements.size(); ++i)
+    for (const MelStatement& statement : script.statements)
     {
-        const MelStatement& statement = script.statements[i];
-        m_script = &script;
-        m_next = i + 1;
         try
         {
             Execute(script, statement);
@@ -164,7 +195,7 @@ void MelEditor::Run(const MelScript& script)
             throw error.At(statement.where);
         }
     }
-    FinishNdl();
+    m_models.FinishNdl();
 }
 
 void MelEditor::Execute(const MelScript& script, const MelStatement& statement)
@@ -183,15 +214,8 @@ void MelEditor::Execute(const MelScript& script, const MelStatement& statement)
     }
 }
 
-// In-line NDL is connected when a command needs it.
-void MelEditor::FinishNdl()
-{
-    m_models.FinishNdl();
-}
-
 void MelEditor::RunSnippet(const std::string& name, const NdlScript& script)
 {
-    // Macros are for all models, this one included.
     m_models.DefineMacros(MacrosOf(script));
     NdlScript nodes;
     for (const NdlStatement& statement : script.statements)
@@ -237,15 +261,14 @@ void MelEditor::ExecuteCommand(const MelStatement& statement)
         }
         break;
     default:
-        FinishNdl();
-        ExecuteOnNodes(command, arguments, statement);
-        break;
+        m_models.FinishNdl(); // other commands need connected nodes
+        ExecuteOnNodes(command, statement);
     }
 }
 
-void MelEditor::ExecuteOnNodes(MelCommand command, const std::vector<const MelArgument*>& arguments,
-                               const MelStatement& statement)
+void MelEditor::ExecuteOnNodes(MelCommand command, const MelStatement& statement)
 {
+    const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
     switch (command)
     {
     case MelCommand::SaveDefaultModel:
@@ -301,11 +324,10 @@ void MelEditor::ExecuteOnNodes(MelCommand command, const std::vector<const MelAr
 void MelEditor::LoadFile(const std::string& name, const MelArgument& file, const MelStatement& statement)
 {
     RequireModelFormat(statement);
-    m_loaded.push_back({"the model of " + file.where.Location(), ResolveInputPath(file.text)});
+    m_modelFiles.push_back({"the model of " + file.where.Location(), ResolveInputPath(file.text)});
     try
     {
-        MelModel& model = m_models.Add(name, m_models.LoadNetwork(file.text));
-        model.files.push_back({MelModelFile::Kind::Loaded, ResolveInputPath(file.text), file.where});
+        m_models.Add(name, m_models.LoadNetwork(file.text));
     }
     catch (const Error& error)
     {
@@ -330,80 +352,32 @@ void MelEditor::LoadSnippet(const MelStatement& statement)
     RunSnippet(arguments[0]->text, SnippetOf(ParseNdl(text), section, file));
 }
 
-// Fails with all that is wrong: a node mended is not followed by the next complaint.
+// Fails if inputs are missing, if a node has too many inputs, or if shapes do not fit.
 void MelEditor::RequireValid(const MelModel& model, const MelArgument& file, const MelStatement& statement)
 {
-    std::vector<std::string> missing;
-    std::vector<std::string> tooMany; // LoadModel would refuse them: the model that was there would be lost
+    std::vector<std::string> faults;
     for (const ComputationNodePtr& node : model.network->Nodes())
     {
         const auto& expected = node->Type().inputs;
-        const auto has = [&](const char* most, size_t number)
+        const auto has = [&](const char* limit, size_t number)
         {
             return Concat("'", node->Name(), "' (", node->TypeName(), ") has ", Counted(node->InputCount(), "input"),
-                          ", expected ", number, most);
+                          ", expected ", number, expected.min < expected.max ? limit : "");
         };
         if (node->InputCount() > expected.max)
-            tooMany.push_back(has(expected.min < expected.max ? " at most" : "", expected.max));
+            faults.push_back(has(" at most", expected.max));
         if (node->InputCount() < expected.min)
-            missing.push_back(has(expected.min < expected.max ? " at least" : "", expected.min));
+            faults.push_back(has(" at least", expected.min));
         for (size_t i = 0; i < node->InputCount(); ++i)
             if (!node->Input(i))
-                missing.push_back(Concat("input ", i, " of '", node->Name(), "' (", node->TypeName(), ")"));
+                faults.push_back(
+                    Concat("input ", i, " of '", node->Name(), "' (", node->TypeName(), ") is not connected"));
     }
-    std::vector<std::string> faults;
-    if (!missing.empty())
-        faults.push_back(Concat("not connected: ", JoinSome(missing), "; connect with SetInput or delete"));
-    if (!tooMany.empty())
-        faults.push_back(Concat("too many inputs: ", JoinSome(tooMany), "; set them with SetInputs"));
-    const std::vector<ComputationNetwork::InvalidNode> invalid = model.network->FindInvalidNodes();
-    if (faults.empty() && invalid.empty())
-        return model.network->Validate();
-
     const std::string begin = Concat("model '", model.name, "' cannot be saved to '", file.text, "'");
-    std::string message = Concat(begin, ", network is malformed: ", Join(faults, "; "));
-    if (faults.empty()) // the first one is the message, the others are notes
-        message = invalid.size() == 1 ? invalid[0].message
-                                      : Concat(invalid[0].message, "; ", invalid.size() - 1, " more of the nodes ",
-                                               invalid.size() == 2 ? "is" : "are", " invalid, see the notes");
-    Error error(ErrorKind::Model, message, statement.where);
-    constexpr size_t c_most = 10;
-    for (size_t i = 0; i < std::min(invalid.size(), c_most); ++i)
-        error.AddNote(Concat(i == 0 && faults.empty() ? "" : invalid[i].message + "; ", "while validating ",
-                             model.network->Describe(*invalid[i].node)));
-    if (invalid.size() > c_most)
-        error.AddNote(Concat("and ", invalid.size() - c_most, " nodes more"));
-    if (faults.empty())
-        error.AddNote(begin);
-    throw error;
-}
-
-// A model goes back to the file that it is from without a word; that of another model is gone then.
-void MelEditor::TakeFile(MelModel& model, const std::string& path, const MelArgument& file)
-{
-    const auto isFile = [&path](const MelModelFile& each) { return IsSameFile(path, each.path); };
-    const bool isOwn = std::any_of(model.files.begin(), model.files.end(), isFile);
-    for (MelModel* const other : m_models.All())
-    {
-        const auto found = std::find_if(other->files.begin(), other->files.end(), isFile);
-        if (found == other->files.end() || other == &model)
-            continue;
-        const bool isLoaded = found->kind == MelModelFile::Kind::Loaded;
-        const std::string whose = Concat("'", file.text, "', the file that model '", other->name, "' was ",
-                                         isLoaded ? "loaded from (" : "saved to (", found->where.Location(), ")");
-        const auto use = isOwn || !isLoaded ? std::nullopt
-                                            : NextUseOfModel(*m_script, m_next, other->name, m_models.IsDefault(*other),
-                                                             m_models.Names());
-        if (use)
-            FailAt(file.where, ErrorKind::Config, "model '", model.name, "' would replace ", whose,
-                   ", which is used again (", use->Location(), "); expected another file, or UnloadModel(", other->name,
-                   ") in front of it where that model is not needed any more");
-        if (!isOwn)
-            m_log.Warn(Concat(file.where.Location(), ": model '", model.name, "' replaces ", whose));
-        other->files.erase(found);
-    }
-    std::erase_if(model.files, isFile);
-    model.files.push_back({MelModelFile::Kind::Saved, path, file.where});
+    if (!faults.empty())
+        FailAt(statement.where, ErrorKind::Model, begin, ", network is malformed: ", JoinSome(faults),
+               "; connect nodes with SetInput or SetInputs, or delete them");
+    WithNote([&] { model.network->Validate(); }, [&] { return begin; });
 }
 
 void MelEditor::SaveTo(MelModel& model, const MelArgument& file, const MelStatement& statement)
@@ -420,11 +394,10 @@ void MelEditor::SaveTo(MelModel& model, const MelArgument& file, const MelStatem
                               criterion->SampleLayout().ToString(), criterion->HasMBLayout() ? " x *" : "",
                               "]; training will refuse it"));
     const std::string path = ResolveOutputPath(file.text);
-    for (const std::vector<NamedFile>* other : {&m_texts, &m_dumped})
+    for (const std::vector<NamedFile>* other : {&m_filesRead, &m_dumpFiles})
         RequireNotRead({"the model", path}, *other, file.where);
-    TakeFile(model, path, file);
-    m_saved.push_back({"the model saved at " + file.where.Location(), path});
-    if (!IsCheck())
+    m_modelFiles.push_back({"the model saved at " + file.where.Location(), path});
+    if (m_mode == Mode::Run)
         SaveIfChanged(*model.network, path, m_log);
 }
 
@@ -433,10 +406,10 @@ void MelEditor::Dump(const std::vector<ComputationNodePtr>& nodes, const MelStat
     const bool printValues = DumpsValues(statement);
     const MelArgument& file = *PositionalArguments(statement)[1];
     const std::string path = ResolveOutputPath(file.text);
-    for (const std::vector<NamedFile>* other : {&m_texts, &m_loaded, &m_saved})
+    for (const std::vector<NamedFile>* other : {&m_filesRead, &m_modelFiles})
         RequireNotRead({"the dump", path}, *other, file.where);
-    m_dumped.push_back({"the dump of " + file.where.Location(), path});
-    if (!IsCheck())
+    m_dumpFiles.push_back({"the dump of " + file.where.Location(), path});
+    if (m_mode == Mode::Run)
         DumpNodes(nodes, {.printValues = printValues, .printMetadata = true}, path);
 }
 

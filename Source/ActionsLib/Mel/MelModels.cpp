@@ -1,8 +1,5 @@
-// Models by name; names and wildcards.
-#include "ActionsLib/Mel/MelModels.h"
-
-#include "ActionsLib/Mel/MelUse.h"
-#include "ActionsLib/Mel/MelValues.h"
+// Models by name, and nodes by name or wildcard.
+#include "ActionsLib/Mel/MelEditor.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
@@ -72,14 +69,6 @@ void MelModels::Remove(const MelModel& model)
     std::erase_if(m_models, [&](const std::unique_ptr<MelModel>& each) { return each.get() == &model; });
 }
 
-std::vector<MelModel*> MelModels::All() const
-{
-    std::vector<MelModel*> models;
-    for (const std::unique_ptr<MelModel>& model : m_models)
-        models.push_back(model.get());
-    return models;
-}
-
 std::vector<std::string> MelModels::Names() const
 {
     std::vector<std::string> names;
@@ -100,13 +89,17 @@ MelModel& MelModels::Require(const MelArgument& argument) const
 {
     if (MelModel* const model = Find(argument.text))
         return *model;
-    FailNoModel(argument, Names());
+    FailAt(argument.where, ErrorKind::Config, "there is no model '", argument.text,
+           m_models.empty() ? "'; none has been loaded" : "'; models: " + Join(Names(), ", "),
+           DidYouMean(argument.text, Names()));
 }
 
 MelModel& MelModels::Default(const SourcePos& where, const std::string& function) const
 {
     if (m_default == nullptr)
-        FailNoDefaultModel(where, function);
+        FailAt(where, ErrorKind::Config,
+               "there is no default model; load one with LoadModel, or choose one with SetDefaultModel",
+               DidYouMean(function, {"CreateModel", "LoadModel"}));
     return *m_default;
 }
 
@@ -124,30 +117,21 @@ MelPattern MelModels::ParsePattern(const MelArgument& argument) const
     pattern.where = argument.where;
     pattern.written = argument.text;
     pattern.text = argument.text;
-    if (const std::string name = ModelNamedBy(argument.text, Names()); !name.empty())
+    // The model is the shortest beginning of the text before a '.', a '*' or the end that names one.
+    for (size_t end = argument.text.find_first_of(".*"); pattern.model == nullptr;
+         end = argument.text.find_first_of(".*", end + 1))
     {
-        pattern.model = Find(name);
-        pattern.text = argument.text.substr(name.size());
-        if (pattern.text.starts_with('.'))
-            pattern.text.erase(0, 1);
-    }
-    else
-    {
-        pattern.model = &Default(argument.where);
+        pattern.model = Find(argument.text.substr(0, end));
+        if (pattern.model != nullptr && end != std::string::npos)
+            pattern.text.erase(0, end + (argument.text[end] == '.' ? 1 : 0));
+        else if (pattern.model != nullptr)
+            pattern.text.clear();
+        else if (end == std::string::npos || argument.text[end] == '*')
+            pattern.model = &Default(argument.where);
     }
     if (pattern.text.empty())
         pattern.text.push_back('*');
     return pattern;
-}
-
-std::string MelModels::MissingModelHint(const MelPattern& pattern) const
-{
-    const std::string begin = pattern.written.substr(0, pattern.written.find_first_of(".*"));
-    const bool isOfModel = pattern.text != pattern.written;
-    if (isOfModel || begin.empty() || begin.size() == pattern.written.size() ||
-        !pattern.model->network->FindPattern(begin + ".*").empty())
-        return {};
-    return Concat("; there is no model '", begin, "'; models: ", Join(Names(), ", "));
 }
 
 std::vector<ComputationNodePtr> MelModels::FindNodes(const MelPattern& pattern) const

@@ -1,6 +1,5 @@
 // Commands on nodes: copying, connecting, properties, deleting, renaming.
 #include "ActionsLib/Mel/MelEditor.h"
-#include "ActionsLib/Mel/MelValues.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
@@ -21,19 +20,24 @@ bool IsModelAlone(const MelPattern& pattern)
     return EqualsIgnoreCase(pattern.written, pattern.model->name);
 }
 
-// What the star of a pattern matched in a name.
+// Returns the part of a name that the star of a pattern matches.
 std::string_view MatchedBy(const MelPattern& pattern, std::string_view name)
 {
     return name.substr(pattern.Head().size(), name.size() - pattern.Head().size() - pattern.Tail().size());
 }
 
-// A pattern's name with that text in the place of its star. For thousands of nodes: no stream.
+// Returns the pattern with its star replaced by the text.
 std::string Target(const MelPattern& pattern, std::string_view matched)
 {
     std::string name(pattern.Head());
     name += matched;
     name += pattern.Tail();
     return name;
+}
+
+LearnableParameterNode* AsParameter(ComputationNode& node)
+{
+    return dynamic_cast<LearnableParameterNode*>(&node);
 }
 
 NodeGroup GroupOf(MelProperty property)
@@ -79,9 +83,8 @@ std::vector<NodeCopyPair> MelEditor::Pair(const MelPattern& from, const MelPatte
         return {{nodes[0], to.text}};
     if (!to.HasWildcard() || from.Head().empty() != to.Head().empty() || from.Tail().empty() != to.Tail().empty())
     {
-        std::string hint = m_models.MissingModelHint(to);
-        if (hint.empty() && to.HasWildcard())
-            hint = "; expected text before the '*' in both or in neither, and behind it likewise";
+        const std::string hint =
+            to.HasWildcard() ? "; expected text before the '*' in both or in neither, and after it likewise" : "";
         FailAt(to.where, ErrorKind::Config,
                "The input symbols and output symbols must match, when the input matches has more than one element. '",
                from.written, "' = '", to.written, "' not allowed", hint);
@@ -99,8 +102,7 @@ void MelEditor::CopyPairs(const std::vector<NodeCopyPair>& pairs, ComputationNet
         return CopyNodes(pairs, target);
     const std::vector<std::string> made = CopyNodeValues(pairs, target);
     if (!made.empty())
-        m_log.Warn(Concat(statement.where.Location(),
-                          ": copy=value made nodes that were not there, without inputs: ", JoinSome(made)));
+        m_log.Warn(Concat(statement.where.Location(), ": copy=value created nodes without inputs: ", JoinSome(made)));
 }
 
 void MelEditor::Copy(const MelStatement& statement)
@@ -110,16 +112,16 @@ void MelEditor::Copy(const MelStatement& statement)
     CopyPairs(Pair(from, to), *to.model->network, statement);
 }
 
-// With three arguments each node below `from` is copied as prefix + its name. With two, the root is copied as `to`, and
-// the nodes below it as `to` + "." + their names. In a pattern `to` the star stands for what that of `from` matched, as
-// with Copy, and for the whole name of a node below that `from` does not match.
+// With three arguments, each node below `from` is copied as prefix + its name. With two arguments, the root is copied
+// as `to`, and the nodes below it as `to` + "." + their names. If `to` has a star, the star stands for the text that
+// the star of `from` matched; for a node below that `from` does not match, it stands for the node's whole name.
 void MelEditor::CopySubTree(const MelStatement& statement)
 {
     const std::vector<const MelArgument*> arguments = PositionalArguments(statement);
     const MelPattern from = m_models.ParsePattern(*arguments[0]);
     const MelPattern to = m_models.ParsePattern(*arguments[1]);
     const bool hasPrefix = arguments.size() == 3;
-    if (hasPrefix && to.text == to.written) // no model is named
+    if (hasPrefix && to.text == to.written) // the text names no model
         m_models.Require(*arguments[1]);
     const bool namesRoot = !hasPrefix && !to.HasWildcard();
     const bool starsMatch = !hasPrefix && from.HasWildcard() && to.HasWildcard() &&
@@ -140,7 +142,7 @@ void MelEditor::CopySubTree(const MelStatement& statement)
         return Target(to, isMatched ? MatchedBy(from, name) : std::string_view(name));
     };
     std::vector<NodeCopyPair> pairs;
-    std::unordered_map<std::string, std::string> sources; // by the name of the copy
+    std::unordered_map<std::string, std::string> sources; // source node by lower-case name of the copy
     for (const ComputationNodePtr& node : ComputationNetwork::Below(roots))
     {
         pairs.push_back({node, nameOfCopy(node)});
@@ -201,37 +203,38 @@ void MelEditor::SetInputs(const MelStatement& statement)
     pattern.model->network->SetInputs(node, std::move(inputs));
 }
 
+void MelEditor::SetParameterProperty(MelProperty property, const std::vector<ComputationNodePtr>& nodes,
+                                     const MelStatement& statement)
+{
+    const MelArgument& value = statement.arguments[2];
+    const double multiplier =
+        property == MelProperty::NeedsGradient ? double(ParseMelFlag(value)) : ParseMultiplier(value);
+    bool hasParameter = false;
+    for (const ComputationNodePtr& node : nodes)
+        if (auto* const parameter = AsParameter(*node))
+        {
+            parameter->SetLearningRateMultiplier(float(multiplier));
+            hasParameter = true;
+        }
+    if (!hasParameter)
+        m_log.Warn(Concat(statement.arguments[0].where.Location(), ": ", statement.arguments[1].text,
+                          " has no effect: '", statement.arguments[0].text, "' names no parameter"));
+}
+
 void MelEditor::SetProperty(MelCommand command, const MelStatement& statement)
 {
-    const bool forSubTree = command == MelCommand::SetPropertyForSubTree;
     const MelPattern pattern = m_models.ParsePattern(statement.arguments[0]);
     std::vector<ComputationNodePtr> nodes = m_models.FindNodes(pattern);
     const MelArgument& value = statement.arguments[2];
     const MelProperty property = RequireMelProperty(statement.arguments[1]);
     ComputationNetwork& network = *pattern.model->network;
-    if (forSubTree)
+    if (command == MelCommand::SetPropertyForSubTree)
     {
-        RequirePropertyOfSubTree(statement.arguments[1]);
+        RequireSubTreeProperty(statement.arguments[1]);
         nodes = ComputationNetwork::Below(nodes);
     }
-    if (IsOfParameters(property))
-    {
-        const double multiplier =
-            property == MelProperty::NeedsGradient ? double(ParseMelFlag(value)) : ParseMultiplier(value);
-        bool isOfAny = false;
-        for (const ComputationNodePtr& node : nodes)
-        {
-            auto* const parameter = dynamic_cast<LearnableParameterNode*>(node.get());
-            if (parameter != nullptr)
-                parameter->SetLearningRateMultiplier(float(multiplier));
-            isOfAny = isOfAny || parameter != nullptr;
-        }
-        if (!isOfAny)
-            m_log.Warn(Concat(pattern.where.Location(), ": ", statement.arguments[1].text,
-                              " is without effect: there is no parameter ", forSubTree ? "below '" : "among '",
-                              pattern.written, "'"));
-        return;
-    }
+    if (IsParameterProperty(property))
+        return SetParameterProperty(property, nodes, statement);
     const bool isMember = ParseMelFlag(value);
     if (property == MelProperty::None)
         return;
@@ -239,7 +242,7 @@ void MelEditor::SetProperty(MelCommand command, const MelStatement& statement)
     {
         std::vector<std::string> others;
         for (const ComputationNodePtr& node : nodes)
-            if (dynamic_cast<InputValueNode*>(node.get()) == nullptr)
+            if (!IsInputNode(*node))
                 others.push_back(Concat("'", node->Name(), "' (", node->TypeName(), ")"));
         if (!others.empty())
             m_log.Warn(Concat(pattern.where.Location(), ": ", JoinSome(others),
@@ -266,7 +269,7 @@ void MelEditor::Rename(const MelStatement& statement)
 {
     const MelPattern from = m_models.ParsePattern(statement.arguments[0]);
     MelPattern to = m_models.ParsePattern(statement.arguments[1]);
-    if (to.text == to.written) // no model is named: the one of the source
+    if (to.text == to.written) // without a model's name: the model of the source
         to.model = from.model;
     if (from.model != to.model)
         FailAt(to.where, ErrorKind::Config, "a node cannot be renamed from model '", from.model->name, "' into model '",
@@ -289,7 +292,7 @@ void MelEditor::Revise(const MelStatement& statement)
     Protect({"the parameter file of " + file.where.Location(), ResolveInputPath(file.text)});
     for (const ComputationNodePtr& node : m_models.FindNodes(pattern))
     {
-        auto* const parameter = dynamic_cast<LearnableParameterNode*>(node.get());
+        auto* const parameter = AsParameter(*node);
         if (parameter == nullptr)
         {
             m_log.Print("WARNING: you want to change the parameter of node (%s), but it is not a learnable parameter "

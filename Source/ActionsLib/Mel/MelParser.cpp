@@ -1,4 +1,4 @@
-// A scanner that only looks for the borders of statements; what is NDL is left to the NDL parser.
+// Finds the borders of statements. The NDL parser reads the NDL between them.
 #include "ActionsLib/Mel/MelParser.h"
 
 #include "Common/Error.h"
@@ -76,14 +76,6 @@ private:
         return Char() == '\n' ? "the end of the line" : Concat("'", Char(), "'");
     }
 
-    // What follows the head of a macro, "FF(x, w)", follows no command.
-    const char* MacroHint() const
-    {
-        return !AtEnd() && (Char() == '[' || Char() == '{' || Char() == '=')
-                   ? "; macros are defined in a snippet, name=[ ... ], or in the files of ndlMacros"
-                   : "";
-    }
-
     std::string_view ParseName()
     {
         constexpr std::string_view delimiters = " \t\r\n,;()[]{}=\"";
@@ -91,12 +83,11 @@ private:
         while (!AtEnd() && delimiters.find(Char()) == std::string_view::npos)
             ++m_at;
         if (m_at == begin)
-            FailAt(Pos(begin, begin + 1), ErrorKind::Config, "a command or a name expected, found ", DescribeHere(),
-                   MacroHint());
+            FailAt(Pos(begin, begin + 1), ErrorKind::Config, "a command or a name expected, found ", DescribeHere());
         return m_chars.substr(begin, m_at - begin);
     }
 
-    // From an opening bracket to behind its closing one; quotes and comments are passed over.
+    // Moves from an opening bracket to the character after its closing bracket. Skips quotes and comments.
     void SkipBracketed()
     {
         const size_t open = m_at;
@@ -145,7 +136,7 @@ private:
             SkipBlanks();
             if (!AtEnd() && Char() != '\n' && Char() != ';' && Char() != ',')
                 FailAt(Pos(m_at, m_at + 1), ErrorKind::Config, "the end of the statement expected, found ",
-                       DescribeHere(), MacroHint());
+                       DescribeHere());
         }
         m_end = m_chars.size();
     }
@@ -228,11 +219,11 @@ private:
         statement.begin = open + 1;
         statement.end = m_at - 1;
         script.statements.push_back(std::move(statement));
-        // In a file of sections the same text is a section.
+        // If the file has sections, the same text is a section.
         m_sectionLike.push_back({std::string(name), Pos(begin, nameEnd), open + 1, m_at - 1});
     }
 
-    // a:b
+    // Parses "a:b" or "(a:b)".
     void ParseSectionNames(std::vector<MelArgument>& names)
     {
         const size_t begin = m_at;
@@ -285,8 +276,7 @@ private:
         script.statements.push_back(std::move(statement));
     }
 
-    // Ends at a comma, a newline or the closing parenthesis. Only commas and newlines separate arguments, so that
-    // "c:\models\x.dnn" is one.
+    // Ends at a comma, a newline or the closing parenthesis. A colon does not end an argument: "c:\models\x.dnn".
     MelArgument ParseArgument(size_t open)
     {
         MelArgument argument;

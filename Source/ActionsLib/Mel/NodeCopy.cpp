@@ -1,4 +1,4 @@
-// Fields are copied by the function that writes and reads model files, through an archive in memory.
+// Copies fields with the functions that write and read model files, through an archive in memory.
 #include "ActionsLib/Mel/NodeCopy.h"
 
 #include "Common/Error.h"
@@ -13,7 +13,7 @@ namespace cntk
 namespace
 {
 
-// The node of that name, which must have the type of `from`; made if it is not there.
+// Returns the node of the pair's name, which must have the type of `from`; creates it if it does not exist.
 ComputationNodePtr FindOrMake(ComputationNetwork& target, const NodeCopyPair& pair, bool& isNew)
 {
     ComputationNodePtr to = target.Find(pair.to);
@@ -29,7 +29,7 @@ ComputationNodePtr FindOrMake(ComputationNetwork& target, const NodeCopyPair& pa
     return to;
 }
 
-// Gives `to` the fields and values of `from`, a node of the same type, by writing and reading them in memory.
+// Copies fields and values to a node of the same type, by writing and reading them in memory.
 void CopyFields(ComputationNode& from, ComputationNode& to)
 {
     std::string bytes;
@@ -52,7 +52,7 @@ void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& targe
         ComputationNodePtr node;
         bool isNew = false;
     };
-    // One source may have several copies (a wildcard target): then links go to the last.
+    // If a source has several copies (a wildcard target), links go to its last copy.
     std::unordered_map<const ComputationNode*, ComputationNodePtr> copies;
     std::vector<Copy> made;
     copies.reserve(pairs.size());
@@ -68,9 +68,9 @@ void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& targe
     for (size_t i = 0; i < pairs.size(); ++i)
     {
         const ComputationNodePtr& to = made[i].node;
-        if (pairs[i].from->InputCount() == 0) // a new one has none, an old one keeps its own
+        if (pairs[i].from->InputCount() == 0) // a new node has none, an existing node keeps its inputs
             continue;
-        // What is not copied stays as it was, also where the target had more inputs than the source, or fewer.
+        // Inputs that are not copied stay, even if the target had more or fewer inputs than the source.
         std::vector<ComputationNodePtr> inputs =
             made[i].isNew ? std::vector<ComputationNodePtr>(pairs[i].from->InputCount()) : to->Inputs();
         for (size_t n = 0; n < pairs[i].from->InputCount(); ++n)

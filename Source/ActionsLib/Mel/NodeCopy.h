@@ -16,12 +16,12 @@ struct NodeCopyPair
     std::string to;
 };
 
-// copy=all: new nodes are made, existing ones of the same type overwritten. An input that is copied as well is replaced
-// by its copy; any other input of an existing node stays, of a new node it is missing. Fails (Model) where types
-// differ.
+// Implements copy=all: creates new nodes and overwrites existing nodes of the same type. An input that is copied too is
+// replaced by its copy. Any other input stays as it was in an existing node and is missing in a new node. Fails (Model)
+// if types differ.
 void CopyNodes(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& target);
 
-// copy=value: fields and values only. Nodes that are not there are made, without inputs; their names are returned.
+// Implements copy=value: copies fields and values only. Creates missing nodes without inputs and returns their names.
 std::vector<std::string> CopyNodeValues(const std::vector<NodeCopyPair>& pairs, ComputationNetwork& target);
 
 } // namespace cntk

@@ -1,9 +1,9 @@
-// Syntax tree to network: variables, macros, forward references, tags and node arrays (book 4.1).
-// What the functions are, the node registry says.
+// Builds a network from the syntax tree of a script: variables, macros, forward references, tags and node arrays (book
+// 4.1). The node registry defines the functions.
 #pragma once
 
 #include "ActionsLib/Ndl/NdlFunctions.h"
-#include "ActionsLib/Ndl/NdlSyntax.h"
+#include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
 #include "Common/Random.h"
 #include "ComputationNetwork/ComputationNetwork.h"
@@ -12,7 +12,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,15 +21,15 @@
 namespace cntk
 {
 
-// Where a script makes a node.
+// Place of the script at which a node is created.
 struct NdlPlace
 {
-    std::weak_ptr<const ComputationNode> node; // whose address may be another's one day
+    std::weak_ptr<const ComputationNode> node; // guards against reuse of the address
     SourcePos where;
-    std::shared_ptr<const std::vector<std::string>> callers; // the macros around it, as notes
+    std::shared_ptr<const std::vector<std::string>> callers; // notes about the macros around it
 };
 
-// What goes on counting from one network of a program to the next, as in the original.
+// Counters that continue from one network of a program to the next, as in the original CNTK.
 struct NdlCounts
 {
     uint64_t nextRandomSeed = 1; // one for each random parameter, in script order
@@ -40,14 +39,14 @@ struct NdlCounts
 struct NdlContext
 {
     NdlCounts counts;
-    SeedStream startValueSeeds;        // of the command that builds or edits
-    std::vector<std::string> warnings; // with positions; the caller logs them
-    // Of nodes that a script makes, and of macros that it expands: far more than any network has, and memory for them.
+    SeedStream startValueSeeds;        // seeds of the command that builds or edits
+    std::vector<std::string> warnings; // with positions; the caller logs the warnings
+    // Limit for the nodes that a script creates and for the macros that it expands, so that runaway macros fail early.
     size_t most = 1000000;
     bool writesDumps = true; // false with --check, which writes nothing
     std::unordered_map<const ComputationNode*, NdlPlace> places;
 
-    const NdlPlace* FindPlace(const ComputationNode& node) const; // null: no script made it
+    const NdlPlace* FindPlace(const ComputationNode& node) const; // null if no script created the node
 };
 
 class NdlBuilder
@@ -58,22 +57,21 @@ public:
     NdlBuilder(const NdlBuilder&) = delete;
     NdlBuilder& operator=(const NdlBuilder&) = delete;
 
-    // Takes the macro definitions of a script and nothing else.
+    // Reads the macros of a script and ignores its other statements.
     void DefineMacros(NdlScript script);
-    // Sections of a file, which may or may not be run: errors name those that would have what is missing.
-    void NoteSections(const std::vector<NdlStatement>& sections);
-    // Executes statements in order: nodes are made, but not yet connected.
+    // Executes statements in order. Creates nodes, but does not connect them.
     void Run(NdlScript script);
-    // Connects the nodes: by now every name must be known. Groups have the nodes that are tagged, then those of the
-    // node arrays.
+    // Connects the nodes; every name must be known now. Puts tagged nodes into groups first, then the nodes of node
+    // arrays.
     void Finish();
-    // Told at the script's first input that has no role; where there is none, at the place given.
+    // Fails (Config) if the network has no feature node: at the script's first input without a role, else at the given
+    // place.
     void RequireFeatures(const SourcePos& elsewhere) const;
-    // The node that a name of the script stands for (a macro's value is its last node); null if there is none. A number
-    // becomes a constant of that name.
+    // Returns the node that a name of the script refers to; the value of a macro is its last node. Turns a number into
+    // a constant of that name. Null if the name is unknown.
     ComputationNodePtr FindNode(std::string_view name);
-    // Validates the network. What is wrong is told with the place in the script, the macros around it, and where the
-    // shapes of the inputs come from.
+    // Validates the network. Errors name the place in the script, the macros around it, and the inputs with their
+    // shapes.
     void Validate();
 
 private:
@@ -93,7 +91,7 @@ private:
         ComputationNodePtr node;
         Scope* instance = nullptr;
     };
-    // A variable, or a macro's parameter: an expression to be looked up where the macro was called.
+    // A variable, or a macro's parameter: an expression that is looked up in the scope of the macro's call.
     struct Symbol
     {
         Value value;
@@ -101,9 +99,9 @@ private:
         Scope* actualScope = nullptr;
         SourcePos where;
         bool isFormal = false;
-        const NdlExpression* call = nullptr; // that defines it
+        const NdlExpression* call = nullptr; // the call that defines the variable
     };
-    // A constant given by name in a macro's call, for the local of that name.
+    // A constant that a macro's call passes by name; it replaces the local constant of that name.
     struct Override
     {
         Value value;
@@ -115,18 +113,18 @@ private:
     {
         std::string prefix; // "L1."
         std::string macroName;
-        const NdlExpression* call = nullptr; // of the macro
+        const NdlExpression* call = nullptr; // the call of the macro
         const Scope* caller = nullptr;
-        std::map<std::string, Symbol> symbols;     // lower case
-        std::map<std::string, Override> overrides; // lower case
+        std::map<std::string, Symbol> symbols;     // by lower-case name
+        std::map<std::string, Override> overrides; // by lower-case name
         Value lastCall;
-        // Made here, for renaming: nodes, and macros that were expanded.
+        // Nodes created and macros expanded in this scope, for renaming.
         std::vector<ComputationNodePtr> nodes;
         std::vector<Scope*> instances;
     };
     struct PendingInput
     {
-        Value value; // none: a forward reference, to be looked up by name
+        Value value; // Kind::None: a forward reference, looked up by name in Finish
         const NdlExpression* expression = nullptr;
         Scope* scope = nullptr;
     };
@@ -135,13 +133,12 @@ private:
         ComputationNodePtr node;
         std::vector<PendingInput> inputs;
     };
-    // The expression that made a node, and the macro it stands in.
+    // The expression that created a node, and the scope of that expression.
     struct Origin
     {
         const NdlExpression* expression = nullptr;
         const Scope* scope = nullptr;
         bool isOpen = false; // a parameter with a dimension of 0
-        NdlImageLayout imageLayout;
     };
 
     void Warn(const SourcePos& where, const std::string& text) const
@@ -170,7 +167,7 @@ private:
 
     Value Resolve(const Scope& scope, const std::string& name, int depth = 0) const;
     Value ValueOf(const Symbol& symbol, int depth) const;
-    ComputationNodePtr NodeOf(const Value& value) const; // null: not a node
+    ComputationNodePtr NodeOf(const Value& value) const; // null if the value is no node
     std::string NumberOf(const Scope& scope, const NdlExpression& expression) const;
     std::string WordOf(const Scope& scope, const NdlExpression& expression) const;
     std::string ShapeOf(const Scope& scope, const NdlExpression& expression) const;
@@ -184,29 +181,15 @@ private:
     [[noreturn]] void FailUnknown(const Scope& scope, const NdlExpression& name, std::string_view what,
                                   Wanted wanted = Wanted::Node) const;
     std::string HintFor(const Scope& scope, const NdlExpression& expression, Wanted wanted) const;
-    std::string HintForOtherThing(const Scope& scope, const NdlExpression& expression) const;
-    std::string HintForNearName(const std::string& name, const std::vector<std::string>& locals, Wanted wanted) const;
-    std::string HintWithNames(const std::string& name, std::vector<std::string> locals, Wanted wanted) const;
-    bool IsGroup(const Symbol& symbol) const;
-    std::string HintForCall(const Scope& scope, const std::string& name) const;
-    std::string HintForPath(const Scope& scope, const std::string& path) const;
     std::vector<std::string> NamesIn(const Scope& scope, Wanted wanted) const;
-    SourcePos DefinedBehind(const Scope& scope, const NdlExpression& name) const;
+    SourcePos DefinitionAfter(const Scope& scope, const NdlExpression& name) const;
 
-    // NdlExplain.cpp
+    // NdlMessages.cpp
     void NotePlaces();
-    void WarnOfDelaySizes() const;
     void WarnOfRoles() const;
-    void WarnOfTopK() const;
-    void WarnOfLayouts() const;
-    std::string LayoutMismatch(const ComputationNode& node) const;
-    void CheckLoops() const;
-    [[noreturn]] void FailLoop(std::vector<const ComputationNode*> loop) const;
     void ExplainInvalid(const Error& error, const ComputationNode& node,
                         const std::vector<ComputationNodePtr>& loop) const;
-    std::string HintBelow(const ComputationNode& node) const;
-    void AddPlaces(Error& error, const std::vector<const ComputationNode*>& nodes) const;
-    void AddTrail(Error& error, const ComputationNode& node, std::set<const ComputationNode*>& told) const;
+    void AddPlaces(Error& error, const std::vector<ComputationNodePtr>& nodes, bool withShapes) const;
     std::string PlaceOf(const ComputationNode& node) const;
     static std::vector<std::string> CallersOf(const Scope& scope);
     static void AddCallers(Error& error, const Scope& scope);
@@ -214,16 +197,20 @@ private:
     ComputationNetwork& m_network;
     NdlContext& m_context;
     uint64_t m_randomSeedOffset;
-    std::deque<NdlScript> m_scripts;      // symbols and pending inputs point into them
-    std::vector<NdlStatement> m_unread;   // beside macros, where only macros count
-    std::vector<NdlStatement> m_sections; // of the file
+    std::deque<NdlScript> m_scripts; // symbols and pending inputs point into the scripts
     std::map<std::string, const NdlStatement*> m_macros;
-    std::deque<Scope> m_scopes; // the first is the script's own
+    std::deque<Scope> m_scopes; // the first is the scope of the script
     std::vector<PendingNode> m_pending;
-    std::vector<ComputationNodePtr> m_made;                         // in script order
-    std::vector<std::pair<NodeGroup, ComputationNodePtr>> m_listed; // in node arrays; behind what is tagged
+    std::vector<ComputationNodePtr> m_made;                         // nodes in script order
+    std::vector<std::pair<NodeGroup, ComputationNodePtr>> m_listed; // nodes of node arrays
     std::unordered_map<const ComputationNode*, Origin> m_origins;
-    std::vector<const NdlStatement*> m_expanding; // macros, outermost first
+    std::vector<const NdlStatement*> m_expanding; // macros being expanded, outermost first
 };
+
+// True for nodes that the reader fills.
+inline bool IsInputNode(const ComputationNode& node)
+{
+    return node.TypeName() == "InputValue" || node.TypeName() == "SparseInputValue";
+}
 
 } // namespace cntk

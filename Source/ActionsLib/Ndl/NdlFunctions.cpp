@@ -1,4 +1,4 @@
-// Which functions there are, what they take and how they are shown.
+// Table of functions, their signatures, and binding of arguments.
 #include "ActionsLib/Ndl/NdlFunctions.h"
 
 #include "Common/Error.h"
@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 namespace cntk
 {
@@ -17,18 +19,18 @@ namespace
 
 using Form = NdlFunction::Form;
 
-// A function that is not just a node type called by its name with its inputs first: another order of arguments, other
-// defaults, or a name that old scripts know for a part of what the type does.
+// A function that differs from a node type called by its name: another order of arguments, other defaults, or an old
+// name for a special case of the type.
 struct SpecialForm
 {
     std::string_view name;
-    std::string_view alias; // "" if there is none
-    std::string_view type;  // of the registry; a form whose type does not exist is unknown
+    std::string_view alias; // "" = none
+    std::string_view type;  // in the registry; without this type the function is unknown
     Form form;
-    // The positional arguments as shown; "" = from the type's record. With braces these are all arguments, a line for
-    // each form of the call.
+    // Positional arguments for signatures; "" = those of the node type. A head with braces lists all arguments, one
+    // line for each form of the call.
     std::string_view head;
-    std::string_view doc; // "" = no help of its own: it is the type's name
+    std::string_view doc; // "" = the help of the node type
     std::string_view bookSection;
 };
 
@@ -36,7 +38,7 @@ constexpr std::string_view c_inputHead = "rows, [cols] (without effect), or dim1
 constexpr std::string_view c_parameterHead = "rows, [cols=1], or dim1, dim2, dim3, ...";
 constexpr std::string_view c_imageHead = "width, height, channels, [numImages] (without effect)";
 
-// Two functions of one name: the book's for images, and the one over any number of dimensions.
+// Convolution has two forms: the book's form for images, and a form for any number of dimensions.
 constexpr std::string_view c_convolutionHeads =
     "w, image, kernelWidth, kernelHeight, outputChannels, horizontalSubsample, verticalSubsample, {zeroPadding=false, "
     "maxTempMemSizeInSamples=0, imageLayout=HWC}\n"
@@ -48,8 +50,7 @@ constexpr std::array<SpecialForm, 18> c_specialForms = {{
     {"SparseInputValue", "SparseInput", "SparseInputValue", Form::Dimensions, c_inputHead, "", ""},
     {"LearnableParameter", "Parameter", "LearnableParameter", Form::Dimensions, c_parameterHead, "", ""},
     {"SparseLearnableParameter", "SparseParameter", "LearnableParameter", Form::Dimensions, c_parameterHead,
-     "The same as LearnableParameter: the values are dense. That products with sparse inputs change few of its columns "
-     "is used without being asked for.",
+     "The same as LearnableParameter: the values are dense. Updates touch only the columns that sparse inputs use.",
      ""},
     {"Constant", "Const", "LearnableParameter", Form::Constant, "value, [rows=1], [cols=1]",
      "A rows x cols matrix that holds the value in each element and is not trained. rows and cols may be given by "
@@ -85,7 +86,7 @@ constexpr std::array<SpecialForm, 18> c_specialForms = {{
      "v = m', v_ij = m_ji: of a parameter, or of the matrix that each sample is; a vector becomes a row.", ""},
 }};
 
-// What images take besides.
+// Additional parameter of image functions.
 const NodeParameterInfo c_imageLayout = {.name = "imageLayout",
                                          .kind = ParameterKind::Text,
                                          .defaultText = "HWC",
@@ -94,81 +95,18 @@ const NodeParameterInfo c_imageLayout = {.name = "imageLayout",
                                          .doc = "HWC (legacy; channels first in memory) or CHW (cudnn; width first)",
                                          .aliases = {}};
 
-// The functions of August 2015 that version 1.1 has too.
-constexpr std::string_view c_reserved[] = {"AveragePooling",
-                                           "CBCEWithSM",
-                                           "CEWithSM",
-                                           "ClassBasedCrossEntropyWithSoftmax",
-                                           "ClassificationError",
-                                           "ColumnElementTimes",
-                                           "ColumnwiseCrossProduct",
-                                           "Const",
-                                           "Constant",
-                                           "Convolution",
-                                           "Convolve",
-                                           "Cos",
-                                           "CosDist",
-                                           "CosDistance",
-                                           "CosDistanceWithNegativeSamples",
-                                           "Cosine",
-                                           "CosWithNegSamples",
-                                           "CrossEntropy",
-                                           "CrossEntropyWithSoftmax",
-                                           "Delay",
-                                           "DiagTimes",
-                                           "Dropout",
-                                           "DummyCriterion",
-                                           "ElementTimes",
-                                           "ErrorPrediction",
-                                           "Exp",
-                                           "FutureValue",
-                                           "Image",
-                                           "ImageInput",
-                                           "Input",
-                                           "InputValue",
-                                           "InvStdDev",
-                                           "KhatriRaoProduct",
-                                           "L1Reg",
-                                           "L2Reg",
-                                           "LearnableParameter",
-                                           "Log",
-                                           "LogSoftmax",
-                                           "LookupTable",
-                                           "MatrixL1Reg",
-                                           "MatrixL2Reg",
-                                           "MaxPooling",
-                                           "Mean",
-                                           "Minus",
-                                           "Negate",
-                                           "Parameter",
-                                           "PastValue",
-                                           "PerDimMeanVarDeNormalization",
-                                           "PerDimMeanVarNormalization",
-                                           "PerDimMVDeNorm",
-                                           "PerDimMVNorm",
-                                           "Plus",
-                                           "RectifiedLinear",
-                                           "ReLU",
-                                           "Reshape",
-                                           "RowElementTimes",
-                                           "RowRepeat",
-                                           "RowSlice",
-                                           "RowStack",
-                                           "Scale",
-                                           "SE",
-                                           "Sigmoid",
-                                           "Softmax",
-                                           "SparseImage",
-                                           "SparseImageInput",
-                                           "SparseInput",
-                                           "SparseInputValue",
-                                           "SquareError",
-                                           "SumColumnElements",
-                                           "SumElements",
-                                           "Tanh",
-                                           "Times",
-                                           "Transpose",
-                                           "TransposeTimes"};
+// Functions that the versions of August 2015 and 1.1 share.
+constexpr std::string_view c_reserved =
+    "AveragePooling CBCEWithSM CEWithSM ClassBasedCrossEntropyWithSoftmax ClassificationError "
+    "ColumnElementTimes ColumnwiseCrossProduct Const Constant Convolution Convolve Cos CosDist "
+    "CosDistance CosDistanceWithNegativeSamples Cosine CosWithNegSamples CrossEntropy "
+    "CrossEntropyWithSoftmax Delay DiagTimes Dropout DummyCriterion ElementTimes ErrorPrediction Exp "
+    "FutureValue Image ImageInput Input InputValue InvStdDev KhatriRaoProduct L1Reg L2Reg "
+    "LearnableParameter Log LogSoftmax LookupTable MatrixL1Reg MatrixL2Reg MaxPooling Mean Minus Negate "
+    "Parameter PastValue PerDimMeanVarDeNormalization PerDimMeanVarNormalization PerDimMVDeNorm "
+    "PerDimMVNorm Plus RectifiedLinear ReLU Reshape RowElementTimes RowRepeat RowSlice RowStack Scale SE "
+    "Sigmoid Softmax SparseImage SparseImageInput SparseInput SparseInputValue SquareError "
+    "SumColumnElements SumElements Tanh Times Transpose TransposeTimes";
 
 const SpecialForm* FindSpecialForm(std::string_view name)
 {
@@ -180,7 +118,7 @@ const SpecialForm* FindSpecialForm(std::string_view name)
     return found == c_specialForms.end() ? nullptr : &*found;
 }
 
-// "A, B": the arguments by position, as the type's record has them.
+// Returns the positional arguments of the node type: "A, B".
 std::string HeadOf(const NdlFunction& function)
 {
     const NodeType& type = *function.type;
@@ -199,18 +137,7 @@ std::string HeadOf(const NdlFunction& function)
     return Join(first, ", ");
 }
 
-} // namespace
-
-NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name)
-{
-    if (const SpecialForm* special = FindSpecialForm(name))
-        if (const NodeType* type = registry.Find(special->type))
-            return {special->form, type};
-    if (const NodeType* type = registry.Find(name))
-        return {Form::Inputs, type};
-    return {};
-}
-
+// True if the function takes this parameter of its node type by name.
 bool TakesByName(const NdlFunction& function, const NodeParameterInfo& parameter)
 {
     switch (function.form)
@@ -224,10 +151,324 @@ bool TakesByName(const NdlFunction& function, const NodeParameterInfo& parameter
     }
 }
 
+// Optional parameters that have no effect on some functions. Old scripts use them, so they cause no warning.
+constexpr std::array<std::string_view, 5> c_withoutEffect = {"needGradient", "needsGradient", "computeGradient",
+                                                             "imageLayout", "initOnCPUOnly"};
+
+const NodeParameterInfo* FindParameter(const NodeType& type, std::string_view name)
+{
+    for (const NodeParameterInfo& parameter : type.parameters)
+    {
+        if (EqualsIgnoreCase(parameter.name, name))
+            return &parameter;
+        for (const std::string& alias : parameter.aliases)
+            if (EqualsIgnoreCase(alias, name))
+                return &parameter;
+    }
+    return nullptr;
+}
+
+// Returns "2" for 2.0 and "1000" for 1e3; returns other texts unchanged.
+std::string WholeNumber(const std::string& text)
+{
+    const std::optional<double> value = ParseDouble(text);
+    if (!value || std::trunc(*value) != *value || std::abs(*value) > 1e15)
+        return text;
+    return std::to_string(static_cast<long long>(*value));
+}
+
+// Binds positional arguments by the function's form, and named arguments by the parameters of the node type.
+class CallBinder
+{
+public:
+    CallBinder(const NdlFunction& function, const NdlExpression& call, const NdlBinding& binding)
+        : m_function(function), m_type(*function.type), m_call(call), m_binding(binding)
+    {
+    }
+
+    NdlBoundCall Bind()
+    {
+        std::vector<const NdlExpression*> positional;
+        for (const NdlArgument& argument : m_call.arguments)
+            if (argument.name.empty())
+                positional.push_back(&argument.value);
+            else
+                BindNamed(argument);
+        switch (m_function.form)
+        {
+        case Form::Dimensions:
+            BindDimensions(positional);
+            break;
+        case Form::Constant:
+            BindConstant(positional);
+            break;
+        case Form::Image:
+            BindImage(positional);
+            break;
+        default:
+            BindInputs(positional);
+        }
+        return std::move(m_bound);
+    }
+
+private:
+    [[noreturn]] void FailCount(size_t given) const
+    {
+        FailAt(m_call.where, ErrorKind::Config, m_call.text, " cannot take ", given,
+               given == 1 ? " argument" : " arguments", "; expected ",
+               NdlSignature(m_function, m_call.text, NamedParameters::LeftOut));
+    }
+
+    void BindNamed(const NdlArgument& argument)
+    {
+        if (EqualsIgnoreCase(argument.name, "tag"))
+        {
+            m_bound.tags.push_back(&argument);
+            return;
+        }
+        if (m_function.form == Form::Image && EqualsIgnoreCase(argument.name, "imageLayout"))
+        {
+            m_imageLayout = m_binding.word(argument.value);
+            m_imageLayoutWhere = argument.value.where;
+            return;
+        }
+        const NodeParameterInfo* parameter = FindParameter(m_type, argument.name);
+        if (!parameter || !TakesByName(m_function, *parameter))
+        {
+            WarnUnknown(argument);
+            return;
+        }
+        Set(*parameter, argument.value);
+    }
+
+    // Warns if the call gives this parameter by name.
+    void WarnWithoutEffect(std::string_view name, std::string_view why) const
+    {
+        for (const NdlArgument& argument : m_call.arguments)
+            if (const NodeParameterInfo* const parameter = FindParameter(m_type, argument.name);
+                parameter && EqualsIgnoreCase(parameter->name, name))
+                m_binding.warn(argument.nameWhere,
+                               Concat(argument.name, "=", argument.value.AsWritten(), " has no effect: ", why));
+    }
+
+    void WarnUnknown(const NdlArgument& argument) const
+    {
+        if (std::any_of(c_withoutEffect.begin(), c_withoutEffect.end(),
+                        [&](std::string_view name) { return EqualsIgnoreCase(name, argument.name); }))
+            return;
+        std::vector<std::string> names{"tag"};
+        for (const NodeParameterInfo& parameter : NdlNamedParameters(m_function))
+            names.push_back(parameter.name);
+        m_binding.warn(argument.nameWhere, Concat(m_call.text, " has no parameter '", argument.name, "'; it is ignored",
+                                                  DidYouMean(argument.name, names)));
+    }
+
+    void Set(const NodeParameterInfo& parameter, const NdlExpression& value)
+    {
+        std::string text;
+        switch (parameter.kind)
+        {
+        case ParameterKind::Integer:
+            text = WholeNumber(m_binding.number(value));
+            if (!ParseInteger(text))
+                FailAt(value.where, ErrorKind::Config, "parameter '", parameter.name, "' is '", text,
+                       "'; expected a whole number");
+            break;
+        case ParameterKind::Real:
+            text = RealNumber(value);
+            break;
+        case ParameterKind::Boolean:
+            text = m_binding.word(value);
+            if (!ParseBool(text))
+                FailAt(value.where, ErrorKind::Config, "parameter '", parameter.name, "' is '", text,
+                       "'; expected true or false (also t, f, 1, 0)");
+            break;
+        case ParameterKind::Shape:
+            text = ShapeText(m_binding.shape(value));
+            break;
+        default:
+            text = value.kind == NdlExpression::Kind::Array ? WordsOf(value) : m_binding.word(value);
+        }
+        m_bound.parameters.Set(parameter.name, std::move(text));
+    }
+
+    // Numbers beyond the range of double become infinity, as in the original CNTK.
+    std::string RealNumber(const NdlExpression& value) const
+    {
+        std::string text = m_binding.number(value);
+        if (std::isinf(*ParseDouble(text)) && ToLower(text).find("inf") == std::string::npos)
+            m_binding.warn(value.where, Concat("'", text, "' is beyond the range of numbers and counts as infinity"));
+        return text;
+    }
+
+    static std::string ShapeText(const std::string& shape)
+    {
+        std::vector<std::string> elements;
+        for (const std::string_view element : Split(shape, ':'))
+            elements.push_back(WholeNumber(std::string(element)));
+        return Join(elements, ":");
+    }
+
+    // Returns "true:true:false" for {true, true, false}.
+    std::string WordsOf(const NdlExpression& list) const
+    {
+        std::vector<std::string> words;
+        for (const NdlArgument& element : list.arguments)
+            words.push_back(m_binding.word(element.value));
+        return Join(words, ":");
+    }
+
+    std::string Dimension(const NdlExpression& expression) const
+    {
+        const std::string text = WholeNumber(m_binding.number(expression));
+        const std::optional<long long> dimension = ParseInteger(text);
+        if (!dimension || *dimension < 0)
+            FailAt(expression.where, ErrorKind::Config, "a dimension is ", text,
+                   "; expected a whole number, 0 (to be inferred) or more");
+        return text;
+    }
+
+    // Two numbers are rows and columns; the columns of an input have no effect. Three or more numbers are a tensor
+    // shape.
+    void BindDimensions(const std::vector<const NdlExpression*>& positional)
+    {
+        const bool isNamed = m_bound.parameters.Has("rows") || m_bound.parameters.Has("dims");
+        if ((positional.empty() && !isNamed) || positional.size() > TensorShape::c_maxRank)
+            FailCount(positional.size());
+        std::vector<std::string> dims;
+        for (const NdlExpression* expression : positional)
+            dims.push_back(Dimension(*expression));
+        if (!dims.empty() && m_bound.parameters.Has("dims"))
+            m_bound.parameters.Set("dims", m_type.name == "LearnableParameter" ? Join(dims, ":") : dims[0]);
+        if (dims.size() >= 3)
+            m_bound.parameters.Set("dims", Join(dims, ":"));
+        else if (!dims.empty())
+        {
+            m_bound.parameters.Set("rows", dims[0]);
+            if (dims.size() == 2)
+                m_bound.parameters.Set("cols", dims[1]);
+        }
+        if (dims.size() == 2 && m_type.name != "LearnableParameter" && dims[1] != "1")
+            m_binding.warn(positional[1]->where,
+                           Concat("the columns of an input have no effect: each sample of this input has ", dims[0],
+                                  " elements; a matrix as a sample is dims={", dims[0], ", ", dims[1], "}"));
+        WarnOfUnusedStartValues();
+    }
+
+    // Warns about start values that init= does not use.
+    void WarnOfUnusedStartValues() const
+    {
+        const std::string init = ToLower(m_bound.parameters.Text("init", "uniform"));
+        if (init == "uniform" || init == "gaussian")
+            WarnWithoutEffect("value", Concat("init is ", init, "; expected init=fixedValue"));
+        if (init != "fromfile")
+            WarnWithoutEffect("initFromFilePath", Concat("init is ", init, "; expected init=fromFile"));
+        else if (m_bound.parameters.Text("initFromFilePath").empty())
+            m_binding.warn(m_call.where,
+                           "init=fromFile without initFromFilePath: the values are 0 until something else "
+                           "sets them, such as ReviseParameter of the edit action");
+    }
+
+    void BindConstant(const std::vector<const NdlExpression*>& positional)
+    {
+        if (positional.empty() || positional.size() > 3)
+            FailCount(positional.size());
+        NodeParameters& parameters = m_bound.parameters;
+        parameters.Set("init", "fixedValue");
+        parameters.Set("value", RealNumber(*positional[0]));
+        parameters.Set("learningRateMultiplier", "0");
+        if (positional.size() > 1)
+            parameters.Set("rows", Dimension(*positional[1]));
+        if (positional.size() > 2)
+            parameters.Set("cols", Dimension(*positional[2]));
+        for (const char* name : {"rows", "cols"})
+            if (!parameters.Has(name))
+                parameters.Set(name, "1");
+    }
+
+    // The dimensions of the image come last, in the order of the layout: HWC ("legacy") has the channels first in
+    // memory.
+    void BindImage(const std::vector<const NdlExpression*>& positional)
+    {
+        const bool isParameter = m_type.name == "LearnableParameter";
+        const size_t most = isParameter ? TensorShape::c_maxRank : 4;
+        if (positional.size() < 3 || positional.size() > most)
+            FailCount(positional.size());
+        std::vector<std::string> dims;
+        for (const NdlExpression* expression : positional)
+            dims.push_back(Dimension(*expression));
+        if (!isParameter)
+            dims.resize(3); // the number of images has no effect
+        if (EqualsIgnoreCase(m_imageLayout, "HWC") || EqualsIgnoreCase(m_imageLayout, "legacy"))
+            std::rotate(dims.end() - 3, dims.end() - 1, dims.end());
+        else if (!EqualsIgnoreCase(m_imageLayout, "CHW") && !EqualsIgnoreCase(m_imageLayout, "cudnn"))
+            FailAt(m_imageLayoutWhere, ErrorKind::Config, "imageLayout is '", m_imageLayout,
+                   "'; expected HWC (legacy) or CHW (cudnn)");
+        m_bound.parameters.Set("dims", Join(dims, ":"));
+    }
+
+    void BindInputs(const std::vector<const NdlExpression*>& positional)
+    {
+        std::vector<const NodeParameterInfo*> infos;
+        size_t required = 0;
+        for (const NodeParameterInfo& parameter : m_type.parameters)
+            if (parameter.positional)
+            {
+                infos.push_back(&parameter);
+                required += parameter.required && !m_bound.parameters.Has(parameter.name) ? 1 : 0;
+            }
+        const size_t given = positional.size();
+        const Arity arity = m_type.inputs;
+        const bool unlimited = arity.max == Arity::c_any;
+        if (given < arity.min + required || (!unlimited && given > arity.max + infos.size()))
+            FailCount(given);
+
+        size_t inputs = 0;
+        if (m_function.form == Form::NodeLast)
+            inputs = arity.min;
+        else
+            inputs = unlimited ? given : std::min(given - required, arity.max);
+        const size_t parameters = given - inputs;
+        const size_t firstParameter = m_function.form == Form::NodeLast ? 0 : inputs;
+        const size_t firstInput = m_function.form == Form::NodeLast ? parameters : 0;
+        if (parameters > infos.size())
+            FailCount(given);
+        // If arguments are fewer than parameters, positional arguments skip the parameters that are given by name.
+        if (parameters < infos.size())
+            std::stable_partition(infos.begin(), infos.end(),
+                                  [&](const NodeParameterInfo* info) { return !m_bound.parameters.Has(info->name); });
+        for (size_t i = 0; i < parameters; i++)
+            Set(*infos[i], *positional[firstParameter + i]);
+        m_bound.inputs.assign(positional.begin() + std::ptrdiff_t(firstInput),
+                              positional.begin() + std::ptrdiff_t(firstInput + inputs));
+    }
+
+    const NdlFunction& m_function;
+    const NodeType& m_type;
+    const NdlExpression& m_call;
+    const NdlBinding& m_binding;
+    std::string m_imageLayout = "HWC";
+    SourcePos m_imageLayoutWhere;
+    NdlBoundCall m_bound;
+};
+
+} // namespace
+
+NdlFunction FindNdlFunction(const NodeRegistry& registry, std::string_view name)
+{
+    if (const SpecialForm* special = FindSpecialForm(name))
+        if (const NodeType* type = registry.Find(special->type))
+            return {special->form, type};
+    if (const NodeType* type = registry.Find(name))
+        return {Form::Inputs, type};
+    return {};
+}
+
 bool IsReservedInNdl(std::string_view name)
 {
-    return std::any_of(std::begin(c_reserved), std::end(c_reserved),
-                       [&](std::string_view reserved) { return EqualsIgnoreCase(reserved, name); });
+    const std::vector<std::string_view> reserved = Split(c_reserved, ' ');
+    return std::any_of(reserved.begin(), reserved.end(),
+                       [&](std::string_view each) { return EqualsIgnoreCase(each, name); });
 }
 
 std::vector<std::string> NdlFunctionNames(const NodeRegistry& registry)
@@ -297,6 +538,11 @@ std::vector<NdlFormRecord> NdlForms(const NodeRegistry& registry)
                                std::string(form.type), std::string(form.doc), std::string(form.bookSection),
                                form.head.empty()});
     return records;
+}
+
+NdlBoundCall BindNdlCall(const NdlFunction& function, const NdlExpression& call, const NdlBinding& binding)
+{
+    return CallBinder(function, call, binding).Bind();
 }
 
 } // namespace cntk

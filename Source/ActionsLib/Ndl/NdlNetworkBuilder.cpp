@@ -1,4 +1,4 @@
-// Where the script stands, in which order its parts run, and the finished network.
+// Finds the script, runs its parts in order, and finishes the network.
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 
 #include "ActionsLib/Ndl/NdlParser.h"
@@ -22,7 +22,7 @@ namespace
 
 ScriptText ReadScriptFile(const std::string& path, const ConfigParameters& block, const SourcePos& namedAt)
 {
-    // It is read for its variables, and each time that the network is built.
+    // The file is read once for its variables and again each time the network is built.
     std::error_code error;
     const auto status = std::filesystem::status(ResolveInputPath(path), error);
     if (path == "-" || std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status))
@@ -31,15 +31,15 @@ ScriptText ReadScriptFile(const std::string& path, const ConfigParameters& block
     return {raw, 0, raw->Text().size(), block};
 }
 
-// The same text, where comments may be blanks in ours.
+// True if the texts differ only where comments of `theirs` are blanks in `ours`.
 bool IsSameCode(std::string_view ours, std::string_view theirs)
 {
     return ours.size() == theirs.size() && std::equal(ours.begin(), ours.end(), theirs.begin(),
                                                       [](char own, char other) { return own == other || own == ' '; });
 }
 
-// A piece of a config as it stands in the file, so that errors point there. Where the block in which it is used has
-// other variables than the one where it stands, a copy whose lines keep their numbers.
+// Parses a piece of a config at its place in the file, so that errors point there. If variables have other values in
+// the block that uses the piece, parses a copy with the same line numbers.
 NdlScript ParsePiece(const std::string& text, const SourcePos& where, const std::string& keyPath,
                      const ConfigParameters& block)
 {
@@ -61,29 +61,16 @@ NdlScript ParsePiece(const std::string& text, const SourcePos& where, const std:
     return ParseNdl(std::make_shared<SourceText>(std::move(name), copy + text));
 }
 
-// Sections of one name are read as one, as blocks of a config are; within a file that is hardly what was meant.
-void WarnOfTwoSections(NdlContext& context, const std::string& name, const SourcePos& first, const SourcePos& second)
+// Reads sections of one name as one section, like blocks of a config.
+NdlScript ParseSection(const ConfigValue& section, const ConfigParameters& block)
 {
-    context.warnings.push_back(Concat(second.Location(), ": there is a section '", name, "' at ", first.Location(),
-                                      ", too; both are read, one behind the other"));
-}
-
-NdlScript ParseSection(const ConfigValue& section, const std::string& name, const ConfigParameters& block,
-                       NdlContext& context)
-{
-    const auto pieces = ConfigTree::PiecesOf(section);
     NdlScript script;
-    for (size_t i = 0; i < pieces.size(); i++)
-    {
-        const auto& [text, where] = pieces[i];
-        if (i > 0 && where && where.text == pieces[i - 1].second.text)
-            WarnOfTwoSections(context, name, pieces[i - 1].second, where);
+    for (const auto& [text, where] : ConfigTree::PiecesOf(section))
         script.Append(ParsePiece(text, where, section.KeyPath(), block));
-    }
     return script;
 }
 
-// The parts of a script file: its sections, load and run, and the rest.
+// Parts of a script file: sections, load=, run=, and the statements outside of sections.
 struct ScriptFile
 {
     std::vector<std::string> load;
@@ -93,22 +80,20 @@ struct ScriptFile
     std::vector<NdlStatement> sections;
     NdlScript rest;
 
-    ScriptFile(NdlScript script, NdlContext& context)
+    explicit ScriptFile(NdlScript script)
     {
         for (NdlStatement& statement : script.statements)
         {
             const bool isAssignment = statement.kind == NdlStatement::Kind::Assignment;
             if (statement.kind == NdlStatement::Kind::Section)
-                AddSection(std::move(statement), context);
+                AddSection(std::move(statement));
             else if (isAssignment && EqualsIgnoreCase(statement.name, "load"))
             {
-                WarnOfTwo(statement, loadWhere, context);
                 load = statement.value.Names();
                 loadWhere = statement.where;
             }
             else if (isAssignment && EqualsIgnoreCase(statement.name, "run"))
             {
-                WarnOfTwo(statement, runWhere, context);
                 runWhere = statement.where;
                 if (statement.value.kind == NdlExpression::Kind::Call ||
                     statement.value.kind == NdlExpression::Kind::Array)
@@ -120,25 +105,18 @@ struct ScriptFile
                 rest.statements.push_back(std::move(statement));
         }
     }
-    void AddSection(NdlStatement section, NdlContext& context)
+    void AddSection(NdlStatement section)
     {
         for (NdlStatement& known : sections)
         {
             if (!EqualsIgnoreCase(known.name, section.name))
                 continue;
-            WarnOfTwoSections(context, section.name, known.where, section.where);
             NdlScript both = *known.body;
             both.Append(*section.body);
             known.body = std::make_shared<NdlScript>(std::move(both));
             return;
         }
         sections.push_back(std::move(section));
-    }
-    static void WarnOfTwo(const NdlStatement& statement, const SourcePos& before, NdlContext& context)
-    {
-        if (before)
-            context.warnings.push_back(Concat(statement.where.Location(), ": '", statement.name, "=' stands at ",
-                                              before.Location(), ", too; this one counts"));
     }
     const NdlStatement* FindSection(std::string_view name) const
     {
@@ -149,9 +127,9 @@ struct ScriptFile
     }
 };
 
-// A section of the file or, outwards from the builder's block, of the config.
+// Returns a section of the file or, searching outwards from the builder's block, of the config.
 NdlScript RequireSection(const ConfigParameters& block, const ScriptFile* file, const std::string& name,
-                         const SourcePos& where, const char* key, NdlContext& context)
+                         const SourcePos& where, const char* key)
 {
     if (file)
     {
@@ -167,7 +145,7 @@ NdlScript RequireSection(const ConfigParameters& block, const ScriptFile* file, 
         if (!section->Text().starts_with('['))
             FailAt(where, ErrorKind::Config, "'", name, "' (", section->Where().Location(), "), which ", key,
                    "= names, is no section; expected ", name, "=[ ... ]");
-        return ParseSection(*section, name, block, context);
+        return ParseSection(*section, block);
     }
     std::vector<std::string> names;
     for (const ConfigParameters* outer = &block; outer; outer = outer->Parent())
@@ -183,7 +161,7 @@ NdlScript RequireSection(const ConfigParameters& block, const ScriptFile* file, 
 void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetworkOptions& options, NdlContext& context)
 {
     const ScriptText text = ReadScriptFile(options.networkDescription, block, block.WhereOf("networkDescription"));
-    ScriptFile file(ParseNdl(text), context);
+    ScriptFile file(ParseNdl(text));
     // The builder's block overrides the file.
     if (block.ExistsHere("load"))
     {
@@ -195,7 +173,6 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
         file.run = options.run;
         file.runWhere = block.WhereOf("run");
     }
-    builder.NoteSections(file.sections);
     if (!file.run)
     {
         if (!file.sections.empty())
@@ -207,7 +184,7 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
                    "the file has sections, but no 'run=' that names one; its sections: '", Join(names, "', '"), "'");
         }
         for (const std::string& name : file.load)
-            builder.Run(RequireSection(block, &file, name, file.loadWhere, "load", context));
+            builder.Run(RequireSection(block, &file, name, file.loadWhere, "load"));
         builder.Run(std::move(file.rest));
         return;
     }
@@ -215,12 +192,12 @@ void RunFile(NdlBuilder& builder, const ConfigParameters& block, const NdlNetwor
         if (statement.kind != NdlStatement::Kind::Macro)
             context.warnings.push_back(Concat(statement.where.Location(), ": '",
                                               statement.name.empty() ? statement.value.AsWritten() : statement.name,
-                                              "' stands outside of the sections and is not read; run= names '",
-                                              *file.run, "'"));
+                                              "' is outside of the sections and is ignored; run= names '", *file.run,
+                                              "'"));
     builder.DefineMacros(file.rest);
     for (const std::string& name : file.load)
-        builder.Run(RequireSection(block, &file, name, file.loadWhere, "load", context));
-    builder.Run(RequireSection(block, &file, *file.run, file.runWhere, "run", context));
+        builder.Run(RequireSection(block, &file, name, file.loadWhere, "load"));
+    builder.Run(RequireSection(block, &file, *file.run, file.runWhere, "run"));
 }
 
 } // namespace
@@ -259,7 +236,7 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
             if (statement.kind != NdlStatement::Kind::Macro)
                 used.warnings.push_back(Concat(statement.where.Location(), ": '",
                                                statement.name.empty() ? statement.value.AsWritten() : statement.name,
-                                               "' is not read: of the files of ndlMacros only macros are"));
+                                               "' is ignored: files of ndlMacros provide macros only"));
         builder.DefineMacros(std::move(script));
     }
     if (!options.networkDescription.empty())
@@ -268,10 +245,10 @@ std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& 
     {
         if (options.run.empty())
             FailAt(builderBlock.Where(), ErrorKind::Config, "'", builderBlock.Name(),
-                   "' says neither networkDescription= (a file) nor run= (a section)");
+                   "' has neither networkDescription= (a file) nor run= (a section)");
         for (const std::string& name : options.load)
-            builder.Run(RequireSection(builderBlock, nullptr, name, builderBlock.WhereOf("load"), "load", used));
-        builder.Run(RequireSection(builderBlock, nullptr, options.run, builderBlock.WhereOf("run"), "run", used));
+            builder.Run(RequireSection(builderBlock, nullptr, name, builderBlock.WhereOf("load"), "load"));
+        builder.Run(RequireSection(builderBlock, nullptr, options.run, builderBlock.WhereOf("run"), "run"));
     }
     builder.Finish();
     builder.RequireFeatures(builderBlock.WhereOf(options.networkDescription.empty() ? "run" : "networkDescription"));
@@ -295,7 +272,7 @@ void LookUpVariablesOfScripts(const ConfigParameters& builderBlock)
         }
         catch (const Error&)
         {
-            // An earlier command may make the file, too.
+            // An earlier command may still write the file.
         }
     }
 }

@@ -1,5 +1,4 @@
-// The block NDLNetworkBuilder=[...]: finds the script in a file or in the config, and
-// builds the network.
+// Builds the network of a block NDLNetworkBuilder=[...], whose script is in a file or in the config.
 #pragma once
 
 #include "ActionsLib/Ndl/NdlBuilder.h"
@@ -26,16 +25,16 @@ struct NdlNetworkOptions
     static const OptionTable<NdlNetworkOptions>& Options();
 };
 
-// The network, validated, with start values. Fails (Config) with the place in the script. With a context the counters
-// of random seeds and unnamed nodes go on from one network to the next, and warnings arrive in it.
+// Returns the validated network with initial values. Fails (Config) with the place in the script. A context carries the
+// counters of random seeds and unnamed nodes from one network to the next, and receives warnings.
 std::unique_ptr<ComputationNetwork> BuildNetworkFromNdl(const ConfigParameters& builderBlock, DataType dataType,
                                                         std::shared_ptr<Device> device, NdlContext* context = nullptr);
 
-// Looks up the variables of the block's script files, so that none of them counts as unused before the network is
-// built. What is wrong with a file is said when it is.
+// Looks up the variables of the block's script files, so that no variable counts as unused before the network is built.
+// Ignores errors of the files; building the network reports them.
 void LookUpVariablesOfScripts(const ConfigParameters& builderBlock);
 
-// A script in a text of its own (tests; snippets).
+// Builds a network from a script given as text; for tests.
 std::unique_ptr<ComputationNetwork> BuildNetworkFromNdlText(std::string script, std::string sourceName,
                                                             DataType dataType, std::shared_ptr<Device> device,
                                                             NdlContext* context = nullptr);

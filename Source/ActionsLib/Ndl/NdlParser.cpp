@@ -1,12 +1,18 @@
-// A recursive descent parser over the characters of the text: a token's meaning depends on where it stands (a colon
-// separates arguments, but not statements; a newline ends a statement, but not an argument list).
+// A recursive descent parser over the characters of the text, because the meaning of a token depends on its context: a
+// colon separates arguments, but not statements; a newline ends a statement, but not an argument list.
 #include "ActionsLib/Ndl/NdlParser.h"
 
+#include "Common/Config/ConfigText.h"
+#include "Common/Config/ConfigTree.h"
+#include "Common/Config/Tokenizer.h"
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Text.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 
 namespace cntk
 {
@@ -17,7 +23,7 @@ namespace
 constexpr int c_deepestNesting = 200;
 constexpr long long c_mostRepeats = 10000;
 
-// Ends a word everywhere.
+// Returns true for the characters that end a word.
 bool IsDelimiter(char c)
 {
     constexpr std::string_view delimiters = " \t\r\n,;:(){}[]\"=";
@@ -53,14 +59,14 @@ private:
     char Char() const { return m_chars[m_at]; }
     SourcePos Pos(size_t begin, size_t end) const { return m_text.At(begin, end); }
     SourcePos Here() const { return m_text.At(m_at, m_at + 1); }
-    // Of an expression that ends in front of here.
+    // Offset in the source after the expression that ends before the current character.
     size_t EndInSource() const
     {
         const SourcePos last = m_text.At(m_at - 1, m_at);
         return last.offset + last.length;
     }
 
-    // A '#' that begins a line or follows white space starts a comment (so 1#INF is a number).
+    // A '#' starts a comment at the beginning of a line and after white space only, so 1#INF is a number.
     bool AtComment() const
     {
         if (Char() != '#')
@@ -93,7 +99,7 @@ private:
         return Char() == '\n' ? "the end of the line" : CharacterInWords(m_chars.substr(m_at));
     }
 
-    // A run of characters up to a delimiter. Dots, stars and slashes belong to words: paths, patterns, node names.
+    // Parses the characters up to a delimiter. Dots, stars and slashes belong to words: paths, patterns, node names.
     NdlExpression ParseWord()
     {
         const size_t begin = m_at;
@@ -104,10 +110,6 @@ private:
         NdlExpression word;
         word.text = std::string(m_chars.substr(begin, m_at - begin));
         word.where = Pos(begin, m_at);
-        if (word.text == "\\")
-            FailAt(word.where, ErrorKind::Config,
-                   "'\\' continues no line; the arguments of a call may go over several lines by themselves, other "
-                   "statements stand on one");
         word.kind = ParseDouble(word.text) ? NdlExpression::Kind::Number : NdlExpression::Kind::Name;
         return word;
     }
@@ -153,8 +155,8 @@ private:
         return word;
     }
 
-    // The value of an optional parameter may have blanks in it, as the path of a file has: it goes on to the next
-    // separator. A word and '=' behind the blank are another parameter, whose comma is missing.
+    // Extends the value of an optional parameter to the next separator, because it may contain blanks (a file path). A
+    // word and '=' after the blank are another parameter whose comma is missing.
     void ContinueText(NdlExpression& value, size_t begin)
     {
         const auto isOneOf = [](char c, std::string_view list) { return list.find(c) != std::string_view::npos; };
@@ -172,7 +174,7 @@ private:
         SkipBlanks(); // a comment
     }
 
-    // "n*3" is n, n, n; a star inside a name ("W0*features") is part of it.
+    // Splits "n*3" into n and the count 3. A star inside a name ("W0*features") is part of the name.
     long long TakeRepeat(NdlExpression& value) const
     {
         if (value.kind != NdlExpression::Kind::Name)
@@ -193,7 +195,7 @@ private:
         return *count;
     }
 
-    // From the opening to behind the closing parenthesis or brace.
+    // Parses from the opening parenthesis or brace to the closing one.
     std::vector<NdlArgument> ParseArguments()
     {
         const size_t open = m_at;
@@ -236,10 +238,7 @@ private:
             for (long long i = 0; i < count; i++)
                 arguments.push_back(argument);
             if (!AtEnd() && Char() != close && std::string_view("\n,:").find(Char()) == std::string_view::npos)
-                FailAt(Here(), ErrorKind::Config, "',' or '", close, "' expected, found ", DescribeHere(),
-                       IsClosing()
-                           ? Concat("; it is to close the '", m_chars[open], "' at ", Pos(open, open + 1).Location())
-                           : "");
+                FailAt(Here(), ErrorKind::Config, "',' or '", close, "' expected, found ", DescribeHere());
         }
         m_at++;
         m_depth--;
@@ -262,55 +261,21 @@ private:
                 return;
             if (IsClosing())
                 FailAt(Here(), ErrorKind::Config,
-                       close == '\0'
-                           ? Concat("found ", DescribeHere(), ", which closes nothing")
-                           : Concat("'", close, "' expected to close the '", m_chars[open], "' at ",
-                                    Pos(open, open + 1).Location(), ", found ", DescribeHere(), HintAtMacro(script)));
+                       close == '\0' ? Concat("found ", DescribeHere(), ", which closes nothing")
+                                     : Concat("'", close, "' expected to close the '", m_chars[open], "' at ",
+                                              Pos(open, open + 1).Location(), ", found ", DescribeHere()));
             if (Char() == '(')
                 FailAt(Here(), ErrorKind::Config,
-                       "a name expected at the beginning of a statement, found '('; the "
-                       "'(' of a call stands on the line of its name");
+                       "a name expected at the beginning of a statement, found '('; the '(' of a call must be on the "
+                       "line of its name");
             script.statements.push_back(ParseStatement());
             SkipBlanks();
             const bool isEnd = AtEnd() || Char() == '\n' || Char() == ',' || Char() == ';' || Char() == close;
             const bool isBody = !isEnd && script.statements.back().body != nullptr; // "[...] name=..." may go on
             if (!isEnd && !isBody)
                 FailAt(Here(), ErrorKind::Config, "the end of the statement expected, found ", DescribeHere(),
-                       HintAtEnd(script.statements.back()));
+                       "; statements are separated by a newline, ';' or ','");
         }
-    }
-
-    // Where a body ends that has not begun: the last call alone, which may be meant as the head of a macro.
-    std::string HintAtMacro(const NdlScript& script) const
-    {
-        const auto isHead = [](const NdlStatement& statement)
-        {
-            const auto isName = [](const NdlArgument& argument)
-            { return argument.name.empty() && argument.value.kind == NdlExpression::Kind::Name; };
-            return statement.name.empty() && statement.value.kind == NdlExpression::Kind::Call &&
-                   std::all_of(statement.value.arguments.begin(), statement.value.arguments.end(), isName);
-        };
-        const auto head = std::find_if(script.statements.rbegin(), script.statements.rend(), isHead);
-        return Char() != '}' || head == script.statements.rend()
-                   ? std::string()
-                   : Concat("; a macro '", head->value.AsWritten(), "', as at ", head->value.where.Location(),
-                            ", needs a '{' before its statements");
-    }
-
-    // What is likely meant by a character behind a statement.
-    std::string HintAtEnd(const NdlStatement& statement) const
-    {
-        if (Char() == '#')
-            return "; a comment begins behind a blank";
-        if (IsClosing())
-            return ", which closes nothing";
-        if (m_chars[m_at - 1] == '\r')
-            return "; the lines end with a carriage return alone, expected newlines";
-        if ((Char() == '[' || Char() == '{') && statement.value.kind == NdlExpression::Kind::Name)
-            return Concat("; the arguments of a call stand in parentheses: ", statement.value.text, "(...)");
-        if (statement.value.kind == NdlExpression::Kind::Name)
-            return Concat("; '(' begins the arguments of a call, and a newline, ';' or ',' the next statement");
-        return "; statements are separated by a newline, ';' or ','";
     }
 
     std::shared_ptr<const NdlScript> ParseBody()
@@ -329,34 +294,20 @@ private:
     bool IsClosing() const { return !AtEnd() && std::string_view(")}]").find(Char()) != std::string_view::npos; }
     bool AtBody() const { return !AtEnd() && (Char() == '{' || Char() == '['); }
 
-    // Of a word that follows "OutputNodes=a," or "x=1,".
-    std::string HintAtComma(const SourcePos& word) const
-    {
-        const size_t before = m_chars.substr(0, word.offset).find_last_not_of(" \t");
-        if (before == std::string_view::npos || m_chars[before] != ',')
-            return {};
-        return "; ',' separates statements, too: a list stands in parentheses, name=(a, b), and a number has a point";
-    }
-
-    // Of a line that other languages take for a comment.
-    static bool IsForeignComment(std::string_view word)
-    {
-        return word.starts_with("//") || word.starts_with("/*") || word.starts_with("--") || word.starts_with('%');
-    }
+    static bool IsForeignComment(std::string_view word) { return word.starts_with("//") || word.starts_with("/*"); }
 
     NdlStatement ParseStatement()
     {
         if (Char() == '"')
             FailAt(Here(), ErrorKind::Config,
-                   "a name expected at the beginning of a statement, found '\"'; names stand "
-                   "without quotes");
+                   "a name without quotes expected at the beginning of a statement, found '\"'");
         NdlStatement statement;
         NdlExpression left = ParseWord();
         statement.name = left.text;
         statement.where = left.where;
         if (left.kind == NdlExpression::Kind::Number)
             FailAt(left.where, ErrorKind::Config, "a name expected at the beginning of a statement, found the number '",
-                   left.text, "'", HintAtComma(left.where));
+                   left.text, "'; lists need parentheses: name=(a, b)");
         SkipBlanks();
         if (!AtEnd() && Char() == '(')
             return ParseMacroOrCall(std::move(statement), std::move(left));
@@ -364,17 +315,14 @@ private:
             return ParseSection(std::move(statement));
         if (AtEnd() || Char() != '=')
             FailAt(left.where, ErrorKind::Config, "'=' or '(' expected after '", left.text, "', found ", DescribeHere(),
-                   IsForeignComment(left.text) ? "; a comment begins with '#'"
-                   : !AtEnd() && Char() == '{'
-                       ? Concat("; a macro has parentheses, empty ones too: ", left.text, "() {")
-                       : HintAtComma(left.where));
+                   IsForeignComment(left.text) ? "; a comment begins with '#'" : "");
         m_at++;
         SkipBlanks();
         if (!AtEnd() && Char() == '[')
             return ParseSection(std::move(statement));
         if (AtEnd() || Char() == '\n' || Char() == ';' || Char() == ',')
             FailAt(left.where, ErrorKind::Config, "no value given for '", left.text,
-                   "'; it stands on the line of the '='");
+                   "'; the value must be on the line of the '='");
         statement.value = ParseValue();
         SkipBlanks();
         if (!AtEnd() && Char() == ':')
@@ -382,7 +330,7 @@ private:
         return statement;
     }
 
-    // load=macros1:macros2
+    // Parses load=macros1:macros2.
     void ParseColonList(NdlExpression& first)
     {
         NdlExpression list;
@@ -489,9 +437,6 @@ std::string NdlExpression::InWords() const
     case Kind::Text:
         return Concat("the text \"", text, "\"");
     case Kind::Array:
-        if (arguments.size() == 1 && arguments[0].name.empty())
-            return Concat("'", AsWritten(), "'; parentheses belong to calls and lists only: write ",
-                          arguments[0].value.AsWritten());
         return Concat("the list '", AsWritten(), "'");
     default:
         return Concat("'", text, "'");
@@ -511,6 +456,61 @@ std::vector<std::string> NdlExpression::Names() const
 NdlScript ParseNdl(const ScriptText& text, size_t begin, size_t end)
 {
     return NdlParser(text, begin, end).ParseAll();
+}
+
+// ---- variables ----
+
+std::shared_ptr<const SourceText> ReadScript(const std::string& path, std::string_view what, const SourcePos& namedAt)
+{
+    const std::string resolved = ResolveInputPath(path);
+    if (path != "-" && !FileExists(resolved))
+        FailAt(namedAt, ErrorKind::Config, what, " '", path, "' does not exist", NearFilesHint(path));
+    if (std::error_code error; std::filesystem::is_directory(resolved, error))
+        FailAt(namedAt, ErrorKind::Config, what, " '", path, "' is a folder, expected a file");
+    auto text = std::make_shared<const SourceText>(path == "-" ? "standard input" : path, ReadTextFile(resolved));
+    CheckIsText(text);
+    return text;
+}
+
+ScriptText::ScriptText(std::shared_ptr<const SourceText> source, size_t begin, size_t length,
+                       const ConfigParameters& block)
+    : m_source(std::move(source)), m_sourceBegin(begin)
+{
+    // RemoveComments replaces comments by blanks, so offsets stay those of the source.
+    const auto clean = std::make_shared<const SourceText>(m_source->Name(),
+                                                          RemoveComments(m_source->Text().substr(0, begin + length)));
+    const std::string_view text = clean->Text().substr(begin);
+    m_resolved = std::make_shared<std::string>(ConfigTree::ResolveScript(block, text, {clean, begin, length}));
+    size_t grown = 0; // wraps modulo 2^64 if values are shorter than their names
+    for (auto variable = NextVariable(text, 0); variable; variable = NextVariable(text, variable->end))
+    {
+        const size_t written = variable->end - variable->begin;
+        const std::string value = ConfigTree::ResolveScript(block, text.substr(variable->begin, written), {});
+        const size_t at = variable->begin + grown;
+        m_inserted.push_back({at, at + value.size(), begin + variable->begin, begin + variable->end});
+        grown += value.size() - written;
+    }
+}
+
+size_t ScriptText::SourceOffsetOf(size_t offset, bool isEnd) const
+{
+    // Finds the last value that begins before the offset. A value that begins at the offset counts unless isEnd.
+    const auto after =
+        std::partition_point(m_inserted.begin(), m_inserted.end(),
+                             [&](const Inserted& each) { return isEnd ? each.begin < offset : each.begin <= offset; });
+    if (after == m_inserted.begin())
+        return m_sourceBegin + offset;
+    const Inserted& value = *std::prev(after);
+    if (isEnd ? offset <= value.end : offset < value.end)
+        return isEnd ? value.sourceEnd : value.sourceBegin;
+    return value.sourceEnd + (offset - value.end);
+}
+
+SourcePos ScriptText::At(size_t begin, size_t end) const
+{
+    const size_t sourceBegin = SourceOffsetOf(begin, false);
+    const size_t sourceEnd = SourceOffsetOf(std::max(end, begin + 1), true);
+    return {m_source, sourceBegin, std::max(sourceEnd, sourceBegin + 1) - sourceBegin};
 }
 
 } // namespace cntk

@@ -53,9 +53,9 @@ std::string_view IndentationOf(std::string_view text, size_t at)
     return text.substr(line, std::min(text.find_first_not_of(" \t", line), text.size()) - line);
 }
 
-// Explains unmatched brackets by the indentation: "; the ']' at a.cntk:7:1 closes the '[' at a.cntk:2:7, which has another
-// indentation". Finds the first closing bracket at the beginning of a line whose opening bracket ends a line with another
-// indentation. Empty if there is none.
+// Explains unmatched brackets by the indentation: "; the ']' at a.cntk:7:1 closes the '[' at a.cntk:2:7, which has
+// another indentation". Finds the first closing bracket at the beginning of a line whose opening bracket ends a line
+// with another indentation. Empty if there is none.
 std::string HintAtIndentation(std::string_view text, const PositionOf& positionOf)
 {
     std::vector<size_t> open;

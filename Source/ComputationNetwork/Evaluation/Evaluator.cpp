@@ -233,8 +233,6 @@ Evaluator::~Evaluator()
 {
     if (m_network.BoundBy() != this)
         return;
-    for (const auto& step : m_steps)
-        step->Unbind();
     for (InputValueNode* input : m_inputsReadAsSparse)
         input->ReadAsSparse(false);
     m_bound->Unbind(); // no views of freed memory

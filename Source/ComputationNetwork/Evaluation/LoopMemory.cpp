@@ -26,6 +26,21 @@ bool ReadsGradientByColumns(const ComputationNode& node)
     return !matrix.HasMBLayout() && matrix.SampleLayout().Rank() <= 2 && node.SampleElements() == matrix.ValueRows();
 }
 
+MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, size_t columns, size_t stride)
+{
+    MatrixView view;
+    view.type = like.GetDataType();
+    view.device = &like.GetDevice();
+    view.rows = rows;
+    view.stride = std::max(rows, stride);
+    view.columns = columns;
+    if (buffer.GetDevice() == nullptr)
+        buffer = Buffer(like.GetDevice());
+    buffer.Reserve(view.stride * columns * SizeOf(view.type));
+    view.data = buffer.Data();
+    return view;
+}
+
 LoopMemory::LoopMemory(const EvaluationPlan& plan, const NodeSet& members, const Consumers& consumers,
                        const NodeSet& wanted)
     : m_plan(plan), m_members(members), m_consumers(consumers), m_wanted(wanted)
@@ -167,30 +182,10 @@ void LoopMemory::FindGradientsOfStep(const NodeSet& replaced, const NodeSet& mer
 void LoopMemory::Bind(size_t sequences)
 {
     for (OfStep& own : m_ofStep)
-    {
-        MatrixView view;
-        view.type = own.node->GetDataType();
-        view.device = &own.node->GetDevice();
-        view.rows = view.stride = own.node->ValueRows();
-        view.columns = sequences;
-        if (own.buffer.GetDevice() == nullptr)
-            own.buffer = Buffer(own.node->GetDevice());
-        own.buffer.Reserve(view.rows * sequences * SizeOf(view.type));
-        view.data = own.buffer.Data();
-        NodeBinder::Bind(*own.node, own.what, 0, view);
-    }
+        NodeBinder::Bind(*own.node, own.what, 0, MakeView(own.buffer, *own.node, own.node->ValueRows(), sequences));
     for (const auto& [root, shared] : m_shared)
         for (ComputationNode* other : shared.others)
             NodeBinder::Bind(*other, What::Gradient, 0, shared.owner->Gradient());
-}
-
-void LoopMemory::Unbind()
-{
-    for (const OfStep& own : m_ofStep)
-        NodeBinder::Bind(*own.node, own.what, 0, {});
-    for (const auto& [root, shared] : m_shared)
-        for (ComputationNode* other : shared.others)
-            NodeBinder::Bind(*other, What::Gradient, 0, {});
 }
 
 void LoopMemory::AppendBound(BoundMemory::Elsewhere& bound) const

@@ -21,6 +21,10 @@ namespace cntk
 // matrix. Other node types may require contiguous memory.
 bool ReadsGradientByColumns(const ComputationNode& node);
 
+// Creates a view of the buffer, which grows if it is too small. like: a node of the same device and type. stride 0:
+// equal to rows.
+MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, size_t columns, size_t stride = 0);
+
 // The memory of one loop of a plan. Delays are never included, because other time steps read them.
 class LoopMemory
 {
@@ -50,7 +54,6 @@ public:
 
     // Call after all other memory of the nodes is bound.
     void Bind(size_t sequences);
-    void Unbind();
     size_t Bytes() const;
     void AppendBound(BoundMemory::Elsewhere& bound) const;
 

@@ -29,22 +29,6 @@ size_t StrideOf(size_t rows, DataType type)
     return rows * SizeOf(type) % c_clashingBytes == 0 ? rows + c_lineBytes / SizeOf(type) : rows;
 }
 
-// Creates a view of the buffer. stride 0: equal to rows.
-MatrixView MakeView(Buffer& buffer, const ComputationNode& like, size_t rows, size_t columns, size_t stride = 0)
-{
-    MatrixView view;
-    view.type = like.GetDataType();
-    view.device = &like.GetDevice();
-    view.rows = rows;
-    view.stride = std::max(rows, stride);
-    view.columns = columns;
-    if (buffer.GetDevice() == nullptr)
-        buffer = Buffer(like.GetDevice());
-    buffer.Reserve(view.stride * columns * SizeOf(view.type));
-    view.data = buffer.Data();
-    return view;
-}
-
 } // namespace
 
 DelayNode* DelayOf(ComputationNode* node)
@@ -74,12 +58,12 @@ void LoopMerges::FindTwins(const PlanStep& loop)
     std::vector<std::vector<ComputationNode*>> sets;
     for (const ComputationNodePtr& node : loop.nodes)
     {
-        const auto* delay = As<DelayNode>(node.get());
+        const DelayNode* const delay = DelayOf(node.get());
         if (delay == nullptr || !IsOnlyUsedInside(delay))
             continue;
         const auto twins = std::find_if(sets.begin(), sets.end(),
                                         [&](const std::vector<ComputationNode*>& set)
-                                        { return delay->IsTwinOf(*As<DelayNode>(set.front())); });
+                                        { return delay->IsTwinOf(*DelayOf(set.front())); });
         if (twins == sets.end())
             sets.push_back({node.get()});
         else
@@ -208,18 +192,6 @@ void LoopMerges::BindGroup(Group& group, const MBLayout& layout, Buffer& panels,
             NodeBinder::Bind(*product, What::Gradient, 0, group.gradientView.Rows(row, rows));
         row += rows;
     }
-}
-
-void LoopMerges::Unbind()
-{
-    for (const Twins& twins : m_twins)
-        for (ComputationNode* delay : twins.delays)
-            for (const What what : {What::Value, What::Gradient})
-                NodeBinder::Bind(*delay, what, 0, {});
-    for (const auto& group : m_groups)
-        for (ComputationNode* product : group->products)
-            for (const What what : {What::Value, What::Gradient})
-                NodeBinder::Bind(*product, what, 0, {});
 }
 
 void LoopMerges::AppendBound(BoundMemory::Elsewhere& bound) const

@@ -65,7 +65,6 @@ public:
     // Binds memory after the evaluator bound that of all other nodes. panels: memory for packed weights, shared by both
     // directions and all loops.
     void Bind(const MBLayout& layout, Buffer& panels);
-    void Unbind();
     // Appends the values and gradients that Bind binds.
     void AppendBound(BoundMemory::Elsewhere& bound) const;
     size_t Bytes() const; // without the panels

@@ -90,12 +90,6 @@ void LoopStep::Bind()
     m_memory.Bind(m_layout->ParallelSequences());
 }
 
-void LoopStep::Unbind()
-{
-    m_memory.Unbind();
-    m_merges.Unbind();
-}
-
 void LoopStep::AppendBound(BoundMemory::Elsewhere& bound) const
 {
     m_merges.AppendBound(bound);
@@ -238,7 +232,7 @@ void LoopStep::FindFirstContributions()
         if (!m_merges.IsLaterTwin(node) && !m_memory.IsShared(node))
             open.insert(node);
     for (const Action& action : m_backward) // a delay adds to another time step
-        if (As<DelayNode>(action.node) != nullptr)
+        if (action.node->Type().traits.isDelay)
             open.erase(m_merges.FirstTwin(action.node->Input(action.input).get()));
     for (const Action& action : m_backward)
     {

@@ -62,7 +62,6 @@ public:
     void Forward() override;
     void Backward(BackwardPass& pass) override;
     void Bind() override;
-    void Unbind() override;
     void AppendBound(BoundMemory::Elsewhere& bound) const override;
     size_t Bytes() const override { return m_merges.Bytes() + m_memory.Bytes(); } // without the panels
 

@@ -105,7 +105,6 @@ public:
     // Memory of the step's own. Bind is called after the nodes' memory was bound. AppendBound lists the values and
     // gradients that Bind binds.
     virtual void Bind() {}
-    virtual void Unbind() {}
     virtual void AppendBound(BoundMemory::Elsewhere& /*bound*/) const {}
     virtual size_t Bytes() const { return 0; }
 

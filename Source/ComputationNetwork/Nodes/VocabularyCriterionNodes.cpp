@@ -407,7 +407,7 @@ void RegisterNceNodes(NodeRegistry& registry)
     softmax.parameters = {{"mode", "Softmax"}};
     GradientSample scores = softmax;
     scores.parameters = {{"mode", "Unnormalized"}};
-    nce.traits.samplesWords = true;
+    nce.traits.labelForm = LabelForm::WordsWithNoise;
     nce.samples = {noise, words, softmax, scores};
     registry.Add<NceNode>(nce);
 }
@@ -565,7 +565,7 @@ void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry)
         VocabularyCriterionType("ClassBasedCrossEntropyWithSoftmax", {"CBCEWithSM", "ClassCrossEntropyWithSoftmax"});
     classes.inputNames = {"labels", "x", "W", "classScores"};
     classes.traits.replacesTouchedColumns = true;
-    classes.traits.readsWordClasses = true;
+    classes.traits.labelForm = LabelForm::WordsWithClasses;
     classes.doc = "v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(classScores)[c]) over all samples; labels "
                   "have 4 values each: word y, its class c, the first word l of the class and the first word r of the "
                   "next. Only the words of a sample's class are computed.";

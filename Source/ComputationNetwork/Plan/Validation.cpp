@@ -237,8 +237,6 @@ void ComputationNetwork::Validation::FindLoops(const std::vector<ComputationNode
         }
         catch (Error& error) // the loop has no delay
         {
-            if (m_invalid == nullptr)
-                throw;
             Tell(error, *component.front(), component);
         }
     }

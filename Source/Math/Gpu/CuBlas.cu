@@ -69,7 +69,7 @@ constexpr int c_majorOfFastMath = 8; // Turing's tensor cores have neither TF32 
 class Workspace
 {
 public:
-    // As much as cuBLAS takes by default; nothing if memory is short.
+    // Allocates cuBLAS's default size, or nothing if memory is short.
     explicit Workspace(int major) : m_bytes(size_t(major >= 9 ? 32 : 8) << 20)
     {
         if (cudaMalloc(&m_memory, m_bytes) == cudaSuccess)

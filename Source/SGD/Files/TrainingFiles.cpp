@@ -1,17 +1,15 @@
-// Names and ages of files; nothing is opened or removed here.
 #include "SGD/Files/TrainingFiles.h"
 
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
+#include "ComputationNetwork/Files/ModelFile.h"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <limits>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 namespace cntk
@@ -37,7 +35,7 @@ bool TakeSuffix(std::string_view& text, std::string_view suffix)
     return true;
 }
 
-// The number at the beginning of the text, written as std::to_string does.
+// Removes a number from the beginning of the text; accepts the form of std::to_string only.
 std::optional<size_t> TakeNumber(std::string_view& text)
 {
     size_t value = 0;
@@ -56,31 +54,22 @@ bool TakePrefix(std::string_view& text, std::string_view prefix)
     return true;
 }
 
-// ".2.at500" or ".2.trial3.at500" behind the model's name.
+// Reads ".2.at500", the text after the model's name.
 std::optional<WithinEpochPoint> PointOf(std::string_view text)
 {
     if (!TakePrefix(text, "."))
         return std::nullopt;
     const auto epochs = TakeNumber(text);
-    const bool isInTrial = epochs && TakePrefix(text, ".trial");
-    const auto trial = isInTrial ? TakeNumber(text) : std::optional<size_t>(0);
-    if (!epochs || !trial || isInTrial != (*trial > 0) || !TakePrefix(text, ".at"))
+    if (!epochs || !TakePrefix(text, ".at"))
         return std::nullopt;
     const auto minibatches = TakeNumber(text);
     if (!minibatches || !text.empty())
         return std::nullopt;
-    return WithinEpochPoint{*epochs, *minibatches, *trial};
+    return WithinEpochPoint{*epochs, *minibatches};
 }
 
-// Grows as the training goes on: trials come before their epoch.
-using Place = std::tuple<size_t, size_t, size_t>;
-Place PlaceOf(const WithinEpochPoint& point)
-{
-    return {point.epochsDone, point.trial == 0 ? std::numeric_limits<size_t>::max() : point.trial, point.minibatches};
-}
-
-// m.dnn.tmp, m.dnn.ckp.tmp, m.dnn.3.tmp, m.dnn.3.ckp.tmp, m.dnn.3.at10.tmp, m.dnn.3.trial2.at10.tmp, m.dnn.best.tmp:
-// names that a training of m.dnn writes, and no others.
+// True for names that a training of m.dnn writes: m.dnn.tmp, m.dnn.ckp.tmp, m.dnn.3.tmp, m.dnn.3.ckp.tmp,
+// m.dnn.3.at10.tmp, m.dnn.best.tmp.
 bool IsTemporaryOf(std::string_view file, std::string_view model)
 {
     if (!TakePrefix(file, model) || !TakeSuffix(file, ".tmp"))
@@ -107,7 +96,7 @@ void VisitFiles(const std::string& modelPath, Visit&& visit)
     }
 }
 
-// The numbers of epochs with a file of that name and this suffix, the largest first.
+// Returns the numbers of epochs for which a file modelPath.<epochs><suffix> exists, in descending order.
 std::vector<size_t> NumbersOfFiles(const std::string& modelPath, std::string_view suffix)
 {
     std::vector<size_t> numbers;
@@ -174,26 +163,9 @@ std::optional<size_t> TrainingFiles::NewestCheckpoint() const
     return numbers.empty() ? std::nullopt : std::optional<size_t>(numbers[0]);
 }
 
-std::optional<size_t> TrainingFiles::EpochsOfFinalModel() const
-{
-    const auto last = TimeOf(FinalModel());
-    if (!last || !FileExists(Checkpoint(m_maxEpochs)))
-        return std::nullopt;
-    std::optional<size_t> newest;
-    std::optional<FileTime> time;
-    for (const size_t epochs : NumbersOfFiles(m_modelPath, "")) // a longer training may have left some before this one
-        if (const auto each = TimeOf(Concat(m_modelPath, ".", epochs));
-            each && *each <= *last && (!time || *each > *time))
-        {
-            newest = epochs;
-            time = each;
-        }
-    return newest ? std::optional<size_t>(*newest + 1) : std::nullopt;
-}
-
 std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
 {
-    // Only epochs that have files are looked at: maxEpochs may be a billion.
+    // Checks only epochs that have files: maxEpochs may be a billion.
     for (const size_t epochs : ModelsBehind(std::nullopt))
         if (epochs <= atMost && WhyUnusable(epochs).empty())
             return epochs;
@@ -224,12 +196,6 @@ std::string TrainingFiles::StampOf(size_t epochsDone) const
     return stamp;
 }
 
-bool TrainingFiles::IsNewer(const std::string& path, size_t epochsDone) const
-{
-    const auto time = TimeOf(path), ofModel = TimeOf(Model(epochsDone));
-    return time && ofModel && *time > *ofModel;
-}
-
 std::vector<size_t> TrainingFiles::ModelsBehind(std::optional<size_t> behind) const
 {
     std::vector<size_t> numbers = NumbersOfFiles(m_modelPath, "");
@@ -244,7 +210,7 @@ std::vector<std::string> TrainingFiles::ObsoleteCheckpoints(size_t epochsDone, s
     const auto isNeeded = [&](size_t epochs)
     {
         const auto lookBefore = [&](size_t from) { return from / interval * interval; };
-        // After the last epoch of an interval the training resumed there looks back by a whole interval.
+        // A training resumed after the last epoch of an interval may roll back by a whole interval.
         return (!isOver && epochs + 1 == epochsDone) || (interval > 1 && epochs == lookBefore(epochsDone)) ||
                (!isOver && interval > 1 && epochs == lookBefore(epochsDone - 1));
     };
@@ -275,8 +241,7 @@ std::vector<std::string> TrainingFiles::StaleTemporaries() const
 
 std::string TrainingFiles::Model(const WithinEpochPoint& point) const
 {
-    const std::string trial = point.trial == 0 ? "" : ".trial" + std::to_string(point.trial);
-    return m_modelPath + "." + std::to_string(point.epochsDone) + trial + ".at" + std::to_string(point.minibatches);
+    return m_modelPath + "." + std::to_string(point.epochsDone) + ".at" + std::to_string(point.minibatches);
 }
 
 std::vector<WithinEpochPoint> TrainingFiles::WithinEpochPoints() const
@@ -293,11 +258,10 @@ std::vector<WithinEpochPoint> TrainingFiles::WithinEpochPoints() const
         if (point && std::find(points.begin(), points.end(), *point) == points.end())
             points.push_back(*point);
     };
-    // A training of several networks may have been killed before it wrote the last one's model.
+    // A training of several networks may have been killed before it wrote the last network's model.
     for (size_t number = 0; number < m_networks; ++number)
         VisitFiles(OfNetwork(number, m_modelPath), visit);
-    std::sort(points.begin(), points.end(),
-              [](const WithinEpochPoint& a, const WithinEpochPoint& b) { return PlaceOf(a) > PlaceOf(b); });
+    std::sort(points.rbegin(), points.rend());
     return points;
 }
 
@@ -327,10 +291,10 @@ bool TrainingFiles::IsOutlived(const WithinEpochPoint& point, std::optional<size
         return true;
     if (!epochsDone)
         return false;
-    const Place start = within ? PlaceOf(*within) : Place{*epochsDone, 0, 0};
-    // A point of fewer epochs that is newer is of a training that was begun anew.
+    const WithinEpochPoint start = within.value_or(WithinEpochPoint{*epochsDone, 0});
+    // A newer point of fewer epochs belongs to a training that was restarted.
     const auto startTime = TimeOf(within ? Checkpoint(*within) : Model(*epochsDone));
-    return PlaceOf(point) <= start && startTime && *time <= *startTime;
+    return point <= start && startTime && *time <= *startTime;
 }
 
 std::string TrainingFiles::MoveAside(const WithinEpochPoint& point) const
@@ -343,6 +307,28 @@ std::string TrainingFiles::MoveAside(const WithinEpochPoint& point) const
         if (const std::string model = OfNetwork(network, Model(point)); FileExists(model))
             Rename(model, model + suffix);
     return Model(point) + suffix;
+}
+
+void SaveModels(const TrainedNetworks& networks, const TrainingFiles& files, const std::string& path)
+{
+    for (size_t i = 0; i < networks.size() && files.AreWrittenHere(); ++i)
+        SaveModel(*networks[i], files.OfNetwork(i, path));
+    files.WaitForWorkers();
+}
+
+void ReloadModels(const TrainedNetworks& networks, const TrainingFiles& files, const std::string& path)
+{
+    for (size_t i = 0; i < networks.size(); ++i)
+        ReloadParameters(*networks[i], files.OfNetwork(i, path));
+}
+
+void RemovePoint(const TrainingFiles& files, const WithinEpochPoint& point)
+{
+    if (!files.AreWrittenHere())
+        return;
+    RemoveFile(files.Checkpoint(point));
+    for (size_t network = 0; network < files.Networks(); ++network)
+        RemoveFile(files.OfNetwork(network, files.Model(point)));
 }
 
 } // namespace cntk

@@ -1,100 +1,69 @@
-// Sequences are copied once, from the minibatch that they were read in.
 #include "SGD/Minibatches/FollowingReader.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "SGD/Minibatches/MinibatchParts.h"
 
 #include <algorithm>
 
 namespace cntk
 {
 
-std::vector<SequenceInfo> SequencesById(const MBLayout& layout)
-{
-    std::vector<SequenceInfo> sequences;
-    if (layout.IsFrameMode())
-        for (size_t i = 0; i < layout.Columns(); i++)
-            sequences.push_back({i, i, 0, 1});
-    for (const SequenceInfo& sequence : layout.Sequences())
-        if (sequence.id != SequenceInfo::c_gap)
-            sequences.push_back(sequence);
-    std::sort(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-    return sequences;
-}
-
-template <class ElemType>
-FollowingReader<ElemType>::FollowingReader(std::unique_ptr<IDataReader<ElemType>> reader, std::string name,
-                                           std::string leaderName)
-    : m_reader(std::move(reader)), m_name(std::move(name)), m_leaderName(std::move(leaderName))
-{
-}
-
 template <class ElemType>
 void FollowingReader<ElemType>::StartEpoch(const EpochRequest& request)
 {
-    m_wanted = {};
-    m_inOrder.clear();
-    m_byKey.clear();
+    m_leader = {};
+    m_waiting.clear();
     m_free.clear();
     for (Held& held : m_held)
         m_free.push_back(&held);
     m_isAtEnd = false;
     m_hasKeys = false;
-    m_read = m_given = 0;
+    m_read = m_delivered = 0;
     m_reader->StartEpoch(request);
 }
 
 template <class ElemType>
-const StreamBatch<ElemType>& FollowingReader<ElemType>::FirstStream(const HostMinibatch<ElemType>& minibatch) const
+std::vector<SequenceInfo> FollowingReader<ElemType>::WholeSequences(const MBLayout* layout, size_t columns,
+                                                                    const std::string& name)
 {
-    for (const StreamBatch<ElemType>& stream : minibatch.streams)
-        if (stream.columns > 0)
-            return stream;
-    Fail(ErrorKind::Internal, "a minibatch of ", m_name, " has no stream");
-}
-
-template <class ElemType>
-std::vector<SequenceInfo> FollowingReader<ElemType>::WholeSequences(const MBLayout& layout, const std::string& name)
-{
-    std::vector<SequenceInfo> sequences = SequencesById(layout);
+    std::vector<SequenceInfo> sequences = SequencesById(layout, columns);
     for (const SequenceInfo& sequence : sequences)
-        if (sequence.begin < 0 || size_t(sequence.end) > layout.TimeSteps())
-            Fail(
-                ErrorKind::Config, name,
-                " cuts sequences into pieces; expected whole ones (truncated=false; LMSequenceReader cuts those longer "
-                "than minibatchSize)");
+        if (layout != nullptr && (sequence.begin < 0 || size_t(sequence.end) > layout->TimeSteps()))
+            Fail(ErrorKind::Config, name,
+                 " cuts sequences into pieces; expected whole ones (truncated=false; LMSequenceReader cuts those "
+                 "longer than minibatchSize)");
     return sequences;
 }
 
 template <class ElemType>
 void FollowingReader<ElemType>::Register(Held& held)
 {
-    const StreamBatch<ElemType>& first = FirstStream(held.minibatch);
+    const auto& streams = held.minibatch.streams;
+    const auto found = std::find_if(streams.begin(), streams.end(), [](const auto& s) { return s.columns > 0; });
+    if (found == streams.end())
+        Fail(ErrorKind::Internal, "a minibatch of ", m_name, " has no stream");
+    const StreamBatch<ElemType>& first = *found;
     if (first.layout)
         held.layout = *first.layout;
     else
         held.layout.InitAsFrameMode(first.columns);
-    for (size_t i = 0; i < held.minibatch.streams.size(); i++)
+    for (size_t i = 0; i < streams.size(); i++)
     {
-        const StreamBatch<ElemType>& stream = held.minibatch.streams[i];
+        const StreamBatch<ElemType>& stream = streams[i];
         if (stream.columns > 0 && (stream.columns != first.columns || bool(stream.layout) != bool(first.layout) ||
                                    (stream.layout && !(*stream.layout == *first.layout))))
             Fail(ErrorKind::Config, "the streams of ", m_name, " differ in the lengths of their sequences; stream '",
                  Streams()[i].name, "' needs a reader of its own");
     }
-    const std::vector<SequenceInfo> sequences = WholeSequences(held.layout, m_name);
-    for (const SequenceInfo& sequence : sequences)
+    for (const SequenceInfo& sequence : WholeSequences(&held.layout, first.columns, m_name))
     {
         const std::vector<std::string>& keys = held.minibatch.sequenceKeys;
-        const Sequence known{&held, sequence.row, size_t(sequence.begin), size_t(sequence.end - sequence.begin)};
         m_hasKeys = m_hasKeys || !keys.empty();
-        if (sequence.id < keys.size())
-        {
-            if (!m_byKey.emplace(keys[sequence.id], known).second)
-                Fail(ErrorKind::Data, m_name, " delivers sequence '", keys[sequence.id], "' twice in an epoch");
-        }
-        else
-            m_inOrder.push_back(known);
+        const std::string key = sequence.id < keys.size() ? keys[sequence.id] : std::to_string(m_read);
+        const Sequence known{&held, sequence.row, size_t(sequence.begin), size_t(sequence.end - sequence.begin)};
+        if (!m_waiting.emplace(key, known).second)
+            Fail(ErrorKind::Data, m_name, " delivers sequence '", key, "' twice in an epoch");
         held.open++;
         m_read++;
     }
@@ -126,29 +95,22 @@ auto FollowingReader<ElemType>::Take(const std::string* key) -> Sequence
 {
     if (m_read == 0)
         ReadMore();
-    if (key != nullptr && m_hasKeys)
-    {
-        auto found = m_byKey.find(*key);
-        while (found == m_byKey.end() && ReadMore())
-            found = m_byKey.find(*key);
-        if (found == m_byKey.end())
-            Fail(ErrorKind::Data, "sequence '", *key, "' of ", m_leaderName, " is missing in ", m_name, ", which has ",
-                 m_read, " sequences");
-        const Sequence sequence = found->second;
-        m_byKey.erase(found);
-        return sequence;
-    }
-    const bool hasRead = m_read > 0;
-    if (hasRead && m_hasKeys != (key != nullptr))
+    const bool isByKey = key != nullptr;
+    if (m_read > 0 && m_hasKeys != isByKey)
         Fail(ErrorKind::Config, m_hasKeys ? m_name : m_leaderName, " names its sequences, but ",
              m_hasKeys ? m_leaderName : m_name, " does not; expected readers that both do, or neither");
-    while (m_inOrder.empty() && ReadMore())
-        ;
-    if (m_inOrder.empty())
-        Fail(ErrorKind::Data, "sequence ", m_given + 1, " of ", m_leaderName, " is missing in ", m_name,
+    const std::string wanted = isByKey ? *key : std::to_string(m_delivered);
+    auto found = m_waiting.find(wanted);
+    while (found == m_waiting.end() && ReadMore())
+        found = m_waiting.find(wanted);
+    if (found == m_waiting.end() && m_hasKeys)
+        Fail(ErrorKind::Data, "sequence '", wanted, "' of ", m_leaderName, " is missing in ", m_name, ", which has ",
+             m_read, " sequences");
+    if (found == m_waiting.end())
+        Fail(ErrorKind::Data, "sequence ", m_delivered + 1, " of ", m_leaderName, " is missing in ", m_name,
              ", which has only ", Counted(m_read, "sequence"));
-    const Sequence sequence = m_inOrder.front();
-    m_inOrder.pop_front();
+    const Sequence sequence = found->second;
+    m_waiting.erase(found);
     return sequence;
 }
 
@@ -160,20 +122,19 @@ void FollowingReader<ElemType>::Release(Held& held)
 }
 
 template <class ElemType>
-std::string FollowingReader<ElemType>::Rest()
+std::string FollowingReader<ElemType>::DescribeUnmatched()
 {
-    if (m_byKey.empty() && m_inOrder.empty())
+    if (m_waiting.empty())
         ReadMore();
-    if (!m_byKey.empty())
-    {
-        const auto smallest = std::min_element(m_byKey.begin(), m_byKey.end(),
-                                               [](const auto& a, const auto& b) { return a.first < b.first; });
-        return Concat("sequence '", smallest->first, "' of ", m_name, " is missing in ", m_leaderName);
-    }
-    return m_inOrder.empty() ? "" : Concat("sequence ", m_given + 1, " of ", m_name, " is missing in ", m_leaderName);
+    if (m_waiting.empty())
+        return "";
+    const auto smallest = std::min_element(m_waiting.begin(), m_waiting.end(),
+                                           [](const auto& a, const auto& b) { return a.first < b.first; });
+    const std::string name = m_hasKeys ? Concat("'", smallest->first, "'") : std::to_string(m_delivered + 1);
+    return Concat("sequence ", name, " of ", m_name, " is missing in ", m_leaderName);
 }
 
-// Column t*S + s of the target is step t of sequence s; gaps are zeros.
+// Copies step t of sequence s to column t*S + s of the target. Gaps are zeros.
 template <class ElemType>
 void FollowingReader<ElemType>::CopySequences(size_t stream, StreamBatch<ElemType>& target,
                                               const MBLayout& layout) const
@@ -217,26 +178,19 @@ void FollowingReader<ElemType>::CopySequences(size_t stream, StreamBatch<ElemTyp
 template <class ElemType>
 bool FollowingReader<ElemType>::GetMinibatch(HostMinibatch<ElemType>& minibatch)
 {
-    if (m_wanted.keys == nullptr)
+    if (m_leader.keys == nullptr)
         return m_reader->GetMinibatch(minibatch);
-    if (m_wanted.layout != nullptr)
-        m_order = WholeSequences(*m_wanted.layout, m_leaderName);
-    else
-    {
-        MBLayout single;
-        single.InitAsFrameMode(m_wanted.columns);
-        m_order = SequencesById(single);
-    }
+    m_order = WholeSequences(m_leader.layout, m_leader.columns, m_leaderName);
     if (m_order.empty())
         Fail(ErrorKind::Data, "a minibatch of ", m_leaderName, " has no sequence that ", m_name, " could follow");
     m_chosen.clear();
     size_t longest = 0;
-    const std::vector<std::string>& keys = *m_wanted.keys;
+    const std::vector<std::string>& keys = *m_leader.keys;
     for (const SequenceInfo& sequence : m_order)
     {
         m_chosen.push_back(Take(sequence.id < keys.size() ? &keys[sequence.id] : nullptr));
         longest = std::max(longest, m_chosen.back().steps);
-        m_given++;
+        m_delivered++;
     }
     m_layout->Init(m_order.size(), longest);
     for (size_t row = 0; row < m_order.size(); row++)

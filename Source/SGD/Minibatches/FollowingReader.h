@@ -1,10 +1,9 @@
-// A reader whose minibatches hold the sequences that another reader's minibatch has: an encoder's beside its decoder's.
-// The two may pack their sequences differently and, where both name them, read them in another order.
+// A reader that delivers the sequences of another reader's minibatch: an encoder's sequences for its decoder's. The two
+// readers may pack their sequences differently and, if both have sequence keys, read them in different order.
 #pragma once
 
 #include "Common/ReaderInterface.h"
 
-#include <deque>
 #include <list>
 #include <memory>
 #include <string>
@@ -14,11 +13,8 @@
 namespace cntk
 {
 
-// The sequences of a minibatch in the order of their ids. Of single samples each is one.
-std::vector<SequenceInfo> SequencesById(const MBLayout& layout);
-
-// The sequences of a minibatch, for a reader that follows.
-struct WantedSequences
+// Sequences of the leading reader's minibatch.
+struct LeadingSequences
 {
     const MBLayout* layout = nullptr; // null: single samples
     size_t columns = 0;
@@ -29,14 +25,17 @@ template <class ElemType>
 class FollowingReader final : public IDataReader<ElemType>
 {
 public:
-    // names: of both reader blocks, for messages.
-    FollowingReader(std::unique_ptr<IDataReader<ElemType>> reader, std::string name, std::string leaderName);
+    // name, leaderName: both reader blocks, for messages.
+    FollowingReader(std::unique_ptr<IDataReader<ElemType>> reader, std::string name, std::string leaderName)
+        : m_reader(std::move(reader)), m_name(std::move(name)), m_leaderName(std::move(leaderName))
+    {
+    }
 
-    // The next GetMinibatch gives these sequences, each in a row of its own, with the ids that they have there: those
-    // of the same keys, else as many as come next. Without a call of Want minibatches are those of the reader.
-    void Want(const WantedSequences& wanted) { m_wanted = wanted; }
-    // The leader's epoch is over: says which sequence it did not ask for; "" if none is left.
-    std::string Rest();
+    // The next GetMinibatch delivers sequences with the same keys, or as many as come next if there are no keys. Each
+    // has a row of its own and the leader's id. Without a call, minibatches are the reader's own.
+    void Follow(const LeadingSequences& leader) { m_leader = leader; }
+    // At the end of the leader's epoch: names a sequence that the leader does not have; "" if there is none.
+    std::string DescribeUnmatched();
 
     const std::vector<StreamInfo>& Streams() const override { return m_reader->Streams(); }
     void StartEpoch(const EpochRequest& request) override;
@@ -47,12 +46,12 @@ public:
     void VisitListedFiles(const ListedFileVisitor& visit) const override { m_reader->VisitListedFiles(visit); }
 
 private:
-    // A minibatch as read; used again when all of its sequences have been given.
+    // A minibatch of the reader; its memory is reused after all of its sequences have been delivered.
     struct Held
     {
         HostMinibatch<ElemType> minibatch;
-        MBLayout layout; // of all streams; readers use theirs again for the next minibatch
-        size_t open = 0;
+        MBLayout layout; // a copy, because the reader reuses its layout
+        size_t open = 0; // sequences not delivered yet
     };
     struct Sequence
     {
@@ -66,24 +65,22 @@ private:
     void Register(Held& held);
     Sequence Take(const std::string* key);
     void Release(Held& held);
-    const StreamBatch<ElemType>& FirstStream(const HostMinibatch<ElemType>& minibatch) const;
-    // Fails (Config) where one is cut: it would be another minibatch's, too.
-    static std::vector<SequenceInfo> WholeSequences(const MBLayout& layout, const std::string& name);
+    // Fails (Config) if a sequence is cut, because it would be in another minibatch, too.
+    static std::vector<SequenceInfo> WholeSequences(const MBLayout* layout, size_t columns, const std::string& name);
     void CopySequences(size_t stream, StreamBatch<ElemType>& target, const MBLayout& layout) const;
 
     std::unique_ptr<IDataReader<ElemType>> m_reader;
     std::string m_name;
     std::string m_leaderName;
-    WantedSequences m_wanted;
+    LeadingSequences m_leader;
     std::list<Held> m_held;
     std::vector<Held*> m_free;
     bool m_isAtEnd = false;
     size_t m_read = 0; // sequences of this epoch
-    size_t m_given = 0;
-    std::deque<Sequence> m_inOrder;                    // without keys
-    std::unordered_map<std::string, Sequence> m_byKey; // with keys
+    size_t m_delivered = 0;
+    std::unordered_map<std::string, Sequence> m_waiting; // read sequences by key, without keys by number
     bool m_hasKeys = false;
-    // The minibatch that is put together.
+    // Sequences of the minibatch in work, and their layout.
     std::vector<SequenceInfo> m_order;
     std::vector<Sequence> m_chosen;
     MBLayoutPtr m_layout = std::make_shared<MBLayout>();

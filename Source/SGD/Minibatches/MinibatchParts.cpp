@@ -1,11 +1,9 @@
-// Rows of parallel sequences and their columns.
 #include "SGD/Minibatches/MinibatchParts.h"
 
 #include "Common/Error.h"
 #include "Common/MBLayout.h"
 
 #include <cstdint>
-#include <iterator>
 
 namespace cntk
 {
@@ -14,6 +12,20 @@ PartRows RowsOfPart(size_t parallelSequences, size_t part, size_t parts)
 {
     const size_t first = parallelSequences * part / parts;
     return {first, parallelSequences * (part + 1) / parts - first};
+}
+
+std::vector<SequenceInfo> SequencesById(const MBLayout* layout, size_t columns)
+{
+    std::vector<SequenceInfo> sequences;
+    if (layout == nullptr || layout->IsFrameMode())
+        for (size_t i = 0; i < columns; ++i)
+            sequences.push_back({i, i, 0, 1});
+    else if (columns > 0)
+        for (const SequenceInfo& sequence : layout->Sequences())
+            if (sequence.id != SequenceInfo::c_gap)
+                sequences.push_back(sequence);
+    std::sort(sequences.begin(), sequences.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    return sequences;
 }
 
 namespace
@@ -42,7 +54,7 @@ size_t SequencesOf(const StreamBatch<ElemType>& stream)
     return stream.layout ? stream.layout->ParallelSequences() : stream.columns;
 }
 
-// Columns first .. first + count of the whole go behind those of the target.
+// Appends columns first .. first + count of the whole to the target.
 template <class ElemType>
 void AppendColumns(const StreamBatch<ElemType>& whole, size_t first, size_t count, StreamBatch<ElemType>& target)
 {
@@ -97,52 +109,19 @@ const StreamBatch<ElemType>& LeadOf(const HostMinibatch<ElemType>& minibatch)
                              [](const auto& a, const auto& b) { return a.columns < b.columns; });
 }
 
-// In frame mode, and without a layout, each column is a sequence.
 template <class ElemType>
-bool HasFrames(const StreamBatch<ElemType>& stream)
+std::vector<SequenceInfo> SequencesOfStream(const StreamBatch<ElemType>& stream)
 {
-    return !stream.layout || stream.layout->IsFrameMode();
+    return SequencesById(stream.layout.get(), stream.columns);
 }
 
-bool IsSequence(const SequenceInfo& info)
-{
-    return info.id != SequenceInfo::c_gap;
-}
-
-template <class ElemType>
-size_t CountSequences(const StreamBatch<ElemType>& stream)
-{
-    if (stream.columns == 0 || HasFrames(stream))
-        return stream.columns;
-    const auto& all = stream.layout->Sequences();
-    return size_t(std::count_if(all.begin(), all.end(), IsSequence));
-}
-
-// In the order of their ids.
-template <class ElemType>
-std::vector<SequenceInfo> SequencesById(const StreamBatch<ElemType>& stream)
-{
-    std::vector<SequenceInfo> sequences;
-    if (HasFrames(stream))
-    {
-        for (size_t i = 0; i < stream.columns; ++i)
-            sequences.push_back({i, i, 0, 1});
-        return sequences;
-    }
-    const auto& all = stream.layout->Sequences();
-    std::copy_if(all.begin(), all.end(), std::back_inserter(sequences), IsSequence);
-    std::sort(sequences.begin(), sequences.end(),
-              [](const SequenceInfo& a, const SequenceInfo& b) { return a.id < b.id; });
-    return sequences;
-}
-
-// The sequences with these numbers among those of the stream, side by side anew.
+// Copies the sequences at these indices of SequencesById and packs them again.
 template <class ElemType>
 void TakeSequences(const StreamBatch<ElemType>& whole, const std::vector<size_t>& numbers,
                    StreamBatch<ElemType>& target)
 {
     Clear(whole, target);
-    const std::vector<SequenceInfo> sequences = SequencesById(whole);
+    const std::vector<SequenceInfo> sequences = SequencesOfStream(whole);
     std::vector<uint32_t> lengths;
     for (const size_t number : numbers)
         lengths.push_back(uint32_t(sequences[number].end - sequences[number].begin));
@@ -191,23 +170,18 @@ size_t ParallelSequencesOf(const HostMinibatch<ElemType>& minibatch)
 }
 
 template <class ElemType>
-bool GoesOn(const HostMinibatch<ElemType>& minibatch)
+bool HasCutSequences(const HostMinibatch<ElemType>& minibatch)
 {
-    return std::any_of(minibatch.streams.begin(), minibatch.streams.end(),
-                       [](const StreamBatch<ElemType>& stream)
-                       {
-                           if (stream.columns == 0 || HasFrames(stream))
-                               return false;
-                           const auto& all = stream.layout->Sequences();
-                           const auto steps = ptrdiff_t(stream.layout->TimeSteps());
-                           return std::any_of(all.begin(), all.end(),
-                                              [&](const SequenceInfo& sequence)
-                                              { return sequence.begin < 0 || sequence.end > steps; });
-                       });
+    for (const StreamBatch<ElemType>& stream : minibatch.streams)
+        if (stream.columns > 0 && stream.layout && !stream.layout->IsFrameMode())
+            for (const SequenceInfo& sequence : stream.layout->Sequences())
+                if (sequence.begin < 0 || sequence.end > ptrdiff_t(stream.layout->TimeSteps()))
+                    return true;
+    return false;
 }
 
-template bool GoesOn(const HostMinibatch<float>&);
-template bool GoesOn(const HostMinibatch<double>&);
+template bool HasCutSequences(const HostMinibatch<float>&);
+template bool HasCutSequences(const HostMinibatch<double>&);
 
 template size_t ParallelSequencesOf(const HostMinibatch<float>&);
 template size_t ParallelSequencesOf(const HostMinibatch<double>&);
@@ -218,23 +192,23 @@ void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, A
 {
     target.streams.resize(whole.streams.size());
     const StreamBatch<ElemType>& lead = LeadOf(whole);
-    const size_t count = CountSequences(lead);
-    // One sequence beside the others: a table, which is in one part, so that what is summed over it counts once.
-    const auto isTable = [&](const StreamBatch<ElemType>& stream) { return count > 1 && CountSequences(stream) == 1; };
-    const bool goesOn = GoesOn(whole);
-    if (goesOn)
+    const size_t count = SequencesOfStream(lead).size();
+    const auto isTable = [&](const StreamBatch<ElemType>& stream)
+    { return count > 1 && SequencesOfStream(stream).size() == 1; };
+    const bool isCut = HasCutSequences(whole);
+    if (isCut)
         for (const StreamBatch<ElemType>& stream : whole.streams)
             if (stream.columns > 0 && !isTable(stream) && SequencesOf(stream) != SequencesOf(lead))
                 Fail(ErrorKind::Config,
                      "numSubminibatches and maxSamplesInRAM need equally many parallel sequences in all "
                      "streams when the reader truncates them; there are ",
                      SequencesOf(lead), " and ", SequencesOf(stream));
-    const bool isByRows = goesOn || axes == Axes::One;
+    const bool isByRows = isCut || axes == Axes::One;
     std::vector<size_t> numbers;
     if (!isByRows)
     {
         const PartRows rows = RowsOfPart(SequencesOf(lead), part, parts);
-        const std::vector<SequenceInfo> sequences = SequencesById(lead);
+        const std::vector<SequenceInfo> sequences = SequencesOfStream(lead);
         for (size_t i = 0; i < sequences.size(); ++i)
             if (sequences[i].row >= rows.first && sequences[i].row < rows.first + rows.count)
                 numbers.push_back(i);
@@ -244,19 +218,19 @@ void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, A
         const StreamBatch<ElemType>& stream = whole.streams[i];
         if (isByRows || isTable(stream) || stream.columns == 0)
             TakeRows(stream, part, parts, target.streams[i]);
-        else if (CountSequences(stream) == count)
+        else if (SequencesOfStream(stream).size() == count)
             TakeSequences(stream, numbers, target.streams[i]);
         else
             Fail(ErrorKind::Config,
                  "numSubminibatches and maxSamplesInRAM need the same sequences in all streams; in "
                  "one minibatch one of them has ",
-                 CountSequences(stream), ", another ", count);
+                 SequencesOfStream(stream).size(), ", another ", count);
     }
     target.lattices = whole.lattices;
-    if (!isByRows && !whole.lattices.empty()) // which have other ids then
+    if (!isByRows && !whole.lattices.empty()) // sequences have new ids
     {
         target.lattices.clear();
-        const std::vector<SequenceInfo> sequences = SequencesById(lead);
+        const std::vector<SequenceInfo> sequences = SequencesOfStream(lead);
         for (const size_t number : numbers)
             target.lattices.push_back(whole.lattices[sequences[number].id]);
     }

@@ -1,5 +1,5 @@
-// numSubminibatches and maxSamplesInRAM: a minibatch cut by its parallel sequences into parts that are computed one
-// after another.
+// Cuts minibatches by their parallel sequences: into parts that are computed one after another (numSubminibatches,
+// maxSamplesInRAM), and into the shares of parallel workers.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -20,10 +20,10 @@ struct PartSettings
     bool Cuts() const { return parts > 1 || maxColumns != std::numeric_limits<size_t>::max(); }
 };
 
-// How many parts a minibatch of so many columns in so many parallel sequences gets: no more than sequences.
+// Returns the number of parts, at most one for each parallel sequence.
 size_t PartCount(const PartSettings& settings, size_t columns, size_t parallelSequences);
 
-// The parallel sequences of part number `part` (from 0) of `parts`.
+// Parallel sequences of one part.
 struct PartRows
 {
     size_t first = 0;
@@ -32,27 +32,31 @@ struct PartRows
 
 PartRows RowsOfPart(size_t parallelSequences, size_t part, size_t parts);
 
-// Those that are cut: of the stream with the most columns.
+// Returns the sequences in the order of their ids, without gaps. layout: null or in frame mode if each of the columns
+// is a sequence.
+std::vector<SequenceInfo> SequencesById(const MBLayout* layout, size_t columns);
+
+// Counts the parallel sequences of the stream with the most columns.
 template <class ElemType>
 size_t ParallelSequencesOf(const HostMinibatch<ElemType>& minibatch);
 
-// Whether a sequence goes on from the minibatch before, or in the next one.
+// True if a sequence continues from the previous minibatch or in the next one.
 template <class ElemType>
-bool GoesOn(const HostMinibatch<ElemType>& minibatch);
+bool HasCutSequences(const HostMinibatch<ElemType>& minibatch);
 
-// Of the inputs that the minibatch is for.
+// Number of dynamic axes of the inputs that a minibatch feeds.
 enum class Axes
 {
     One,
     Several
 };
 
-// Part number `part` (from 0) of `parts`, into target, whose memory is used again. Inputs of one axis get rows of the
-// parallel sequences. On several axes (a label for each sequence) all get the same sequences, packed as a reader packs
-// them and with the ids 0, 1, ...: what the network picks of one axis has then the layout of the other. A stream with
-// one sequence beside the others, as a table of words has it, is in one part: what is summed over it counts once. Fails
-// (Config) where streams have other numbers of sequences, and where a sequence goes on from one minibatch to the next
-// in a stream with another number of parallel sequences: whose state it is could not be told.
+// Copies part `part` (from 0) of `parts` to target, whose memory is reused. Inputs of one axis get some of the parallel
+// sequences. Inputs of several axes (a label per sequence) get the same sequences, packed as a reader packs them and
+// with ids 0, 1, ..., so that their layouts correspond. A stream with a single sequence next to several ones (a table
+// of words) is in one part, so that sums over it count once. Fails (Config) if streams have different numbers of
+// sequences, or if cut sequences are in streams with different numbers of parallel sequences, because their recurrent
+// states could not be assigned.
 template <class ElemType>
 void TakePart(const HostMinibatch<ElemType>& whole, size_t part, size_t parts, Axes axes,
               HostMinibatch<ElemType>& target);

@@ -1,43 +1,132 @@
-// The one place that knows both element types of readers.
 #include "SGD/Minibatches/MinibatchSource.h"
 
 #include "Common/Text.h"
+#include "Math/Operations.h"
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 namespace cntk
 {
 
-const std::vector<StreamInfo>& MinibatchSource::Streams() const
+bool AdaptsByKL(const SgdOptions& options)
 {
-    return std::visit([](const auto& typed) -> const std::vector<StreamInfo>& { return typed.reader->Streams(); },
-                      m_typed);
+    return options.adaptationRegType == AdaptationRegularization::KL && options.adaptationRegWeight > 0;
 }
 
-size_t MinibatchSource::TotalSamples()
+ComputationNodePtr RequireReferenceNode(const ComputationNetwork& reference, const std::string& name)
 {
-    return std::visit([](auto& typed) { return typed.reader->TotalSamples(); }, m_typed);
+    if (name.empty())
+        Fail(ErrorKind::Config, "refNodeName is missing; adaptationRegType=KL needs the name of the original model's "
+                                "output node (its posteriors)");
+    ComputationNodePtr node = reference.Find(name);
+    if (node)
+        return node;
+    std::vector<std::string> names;
+    for (const ComputationNodePtr& candidate : reference.Nodes())
+        names.push_back(candidate->Name());
+    Fail(ErrorKind::Config, "refNodeName names '", name, "', but there is no such node in the original model",
+         DidYouMean(name, names));
 }
 
-std::vector<std::string> MinibatchSource::CreateLabelMaps()
+namespace
 {
-    return std::visit([](auto& typed) { return typed.reader->CreateLabelMaps(); }, m_typed);
+
+size_t LabelStreamOf(const ComputationNetwork& trained, const ComputationNode& node,
+                     const std::vector<StreamInfo>& streams)
+{
+    const std::vector<ComputationNodePtr> labels = trained.Group(NodeGroup::Label);
+    if (labels.empty())
+        Fail(ErrorKind::Config, "the network has no label node to mix with '", node.Name(),
+             "'; tag one with tag=\"label\"");
+    const ComputationNode& label = *labels.front();
+    if (label.SampleElements() != node.SampleElements())
+        Fail(ErrorKind::Config, "refNodeName '", node.Name(), "' has dimension ", node.SampleElements(),
+             ", but label '", label.Name(), "' has ", label.SampleElements(),
+             "; expected the same, since they are mixed");
+    const auto found =
+        std::find_if(streams.begin(), streams.end(),
+                     [&](const StreamInfo& stream) { return EqualsIgnoreCase(stream.name, label.Name()); });
+    if (found == streams.end())
+        Fail(ErrorKind::Config, "no stream of the reader feeds label node '", label.Name(), "' of the network");
+    return size_t(found - streams.begin());
 }
 
-size_t MinibatchSource::ParallelSequences(size_t epoch) const
+} // namespace
+
+LabelMixer::LabelMixer(std::unique_ptr<ComputationNetwork> reference, const std::string& node,
+                       const ComputationNetwork& trained, const std::vector<StreamInfo>& streams, double weight)
+    : m_reference(std::move(reference)), m_node(RequireReferenceNode(*m_reference, node)),
+      m_labelStream(LabelStreamOf(trained, *m_node, streams)), m_weight(weight), m_evaluator(*m_reference, {m_node}),
+      m_binder({m_node}, streams), m_outputs(0, 0, m_reference->GetDataType(), m_reference->GetDevice())
 {
-    return std::visit([epoch](const auto& typed) { return typed.reader->ParallelSequences(epoch); }, m_typed);
 }
 
-size_t MinibatchSource::SequencesToWrite() const
+template <class ElemType>
+void LabelMixer::FillLabels(const StreamBatch<ElemType>& labels, StreamBatch<ElemType>& mixed) const
 {
-    return std::visit([](const auto& typed) { return typed.reader->SequencesToWrite(); }, m_typed);
+    mixed.rows = m_node->SampleElements();
+    mixed.columns = labels.columns;
+    mixed.layout = labels.layout;
+    mixed.values.resize(mixed.rows * labels.columns);
+    VisitType(m_outputs.Type(),
+              [&](auto tag)
+              {
+                  const auto* outputs = reinterpret_cast<const decltype(tag)*>(m_hostOutputs.data());
+                  for (size_t i = 0; i < mixed.values.size(); ++i)
+                      mixed.values[i] = ElemType(m_weight * double(outputs[i]));
+              });
+    if (!labels.sparse)
+    {
+        for (size_t i = 0; i < mixed.values.size(); ++i)
+            mixed.values[i] = ElemType(double(mixed.values[i]) + (1 - m_weight) * double(labels.values[i]));
+        return;
+    }
+    for (size_t column = 0; column < labels.columns; ++column)
+    {
+        for (auto k = size_t(labels.columnStarts[column]); k < size_t(labels.columnStarts[column + 1]); ++k)
+            mixed.values[column * mixed.rows + size_t(labels.rowIndices[k])] +=
+                ElemType((1 - m_weight) * double(labels.values[k]));
+    }
 }
+
+template <class ElemType>
+void LabelMixer::Mix(HostMinibatch<ElemType>& minibatch)
+{
+    m_binder.Bind(minibatch);
+    m_evaluator.Forward();
+    StreamBatch<ElemType>& labels = minibatch.streams[m_labelStream];
+    const MatrixView outputs = m_node->Value();
+    if (outputs.columns != labels.columns)
+        Fail(ErrorKind::Data, "refNodeName '", m_node->Name(), "' gave ", Counted(outputs.columns, "column"), " for ",
+             labels.columns, " labels; expected one for each");
+    m_outputs.Resize(outputs.rows, outputs.columns);
+    Ops::Copy(outputs, m_outputs);
+    m_hostOutputs.resize(m_outputs.Elements() * SizeOf(m_outputs.Type()));
+    m_outputs.CopyToHost(m_hostOutputs.data());
+    auto& mixed = std::get<StreamBatch<ElemType>>(m_other);
+    FillLabels(labels, mixed);
+    std::swap(labels, mixed);
+    m_isMixed = true;
+}
+
+template <class ElemType>
+void LabelMixer::Unmix(HostMinibatch<ElemType>& minibatch)
+{
+    if (m_isMixed)
+        std::swap(minibatch.streams[m_labelStream], std::get<StreamBatch<ElemType>>(m_other));
+    m_isMixed = false;
+}
+
+template void LabelMixer::Mix(HostMinibatch<float>&);
+template void LabelMixer::Mix(HostMinibatch<double>&);
+template void LabelMixer::Unmix(HostMinibatch<float>&);
+template void LabelMixer::Unmix(HostMinibatch<double>&);
 
 void MinibatchSource::VisitListedFiles(const ListedFileVisitor& visit) const
 {
-    std::visit([&](const auto& typed) { typed.reader->VisitListedFiles(visit); }, m_typed);
+    WithReader([&](const auto& reader) { reader.VisitListedFiles(visit); });
     for (const auto& companion : m_companions)
         companion->VisitListedFiles(visit);
 }
@@ -45,13 +134,13 @@ void MinibatchSource::VisitListedFiles(const ListedFileVisitor& visit) const
 void MinibatchSource::BindTo(const std::vector<ComputationNodePtr>& roots)
 {
     m_binder.emplace(roots, Streams());
-    if (!std::visit([](const auto& typed) { return typed.reader->HasLattices(); }, m_typed))
+    if (!WithReader([](const auto& reader) { return reader.HasLattices(); }))
         m_binder->RequireNoLattices();
     m_wanted = m_binder->Wanted();
 }
 
-void MinibatchSource::Accompany(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
-                                const std::string& name, const std::string& leaderName)
+void MinibatchSource::AddCompanion(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
+                                   const std::string& name, const std::string& leaderName)
 {
     std::visit(
         [&](auto& typed)
@@ -66,49 +155,43 @@ void MinibatchSource::Accompany(std::unique_ptr<MinibatchSource> other, const st
     m_companions.push_back(std::move(other));
 }
 
-// Of the minibatch read last.
-WantedSequences MinibatchSource::Sequences() const
-{
-    return std::visit(
-        [](const auto& typed)
-        {
-            WantedSequences wanted{nullptr, 0, &typed.minibatch.sequenceKeys};
-            for (const auto& stream : typed.minibatch.streams)
-                if (wanted.columns == 0 && stream.columns > 0)
-                {
-                    wanted.layout = stream.layout.get();
-                    wanted.columns = stream.columns;
-                }
-            return wanted;
-        },
-        m_typed);
-}
-
 void MinibatchSource::ReadCompanions(bool bind)
 {
-    const WantedSequences wanted = Sequences();
+    const LeadingSequences leader = std::visit(
+        [](const auto& typed)
+        {
+            LeadingSequences leading{nullptr, 0, &typed.minibatch.sequenceKeys};
+            for (const auto& stream : typed.minibatch.streams)
+                if (leading.columns == 0 && stream.columns > 0)
+                {
+                    leading.layout = stream.layout.get();
+                    leading.columns = stream.columns;
+                }
+            return leading;
+        },
+        m_typed);
     for (const auto& companion : m_companions)
     {
-        std::visit([&](auto& typed) { typed.follower->Want(wanted); }, companion->m_typed);
+        std::visit([&](auto& typed) { typed.follower->Follow(leader); }, companion->m_typed);
         bind ? companion->Next() : companion->Skip();
         m_secondsWaited += companion->m_secondsWaited;
     }
 }
 
-std::string MinibatchSource::RestOfCompanions()
+std::string MinibatchSource::DescribeUnmatched()
 {
-    for (const auto& companion : m_companions)
-        if (std::string rest = std::visit([](auto& typed) { return typed.follower->Rest(); }, companion->m_typed);
-            !rest.empty())
-            return rest;
-    return {};
+    std::string unmatched;
+    for (size_t i = 0; i < m_companions.size() && unmatched.empty(); ++i)
+        unmatched =
+            std::visit([](auto& typed) { return typed.follower->DescribeUnmatched(); }, m_companions[i]->m_typed);
+    return unmatched;
 }
 
 void MinibatchSource::StartEpoch(EpochRequest request)
 {
     if (!m_binder)
         Fail(ErrorKind::Internal, "StartEpoch before BindTo");
-    // Of a companion, whatever belongs to the sequences of the epoch.
+    // Companions deliver whatever sequences this source's epoch has.
     EpochRequest whole = request;
     whole.epochSize = c_wholeDataSet;
     for (const auto& companion : m_companions)
@@ -127,7 +210,7 @@ void MinibatchSource::StartEpoch(EpochRequest request)
                 request.wanted.push_back(name);
         }
     }
-    std::visit([&](auto& typed) { typed.reader->StartEpoch(request); }, m_typed);
+    WithReader([&](auto& reader) { reader.StartEpoch(request); });
 }
 
 template <class ElemType>
@@ -163,7 +246,7 @@ void MinibatchSource::BindMinibatch(Typed<ElemType>& typed)
             m_columns = std::max(m_columns, stream.columns);
         m_sequences = ParallelSequencesOf(minibatch);
         m_parts = PartCount(m_partSettings, m_columns, m_sequences);
-        m_goesOn = GoesOn(minibatch);
+        m_hasCutSequences = HasCutSequences(minibatch);
         if (m_parts > 1)
             return BindPart(0);
     }
@@ -173,7 +256,7 @@ void MinibatchSource::BindMinibatch(Typed<ElemType>& typed)
 
 bool MinibatchSource::Next()
 {
-    const bool isThere = std::visit(
+    const bool hasMinibatch = std::visit(
         [&](auto& typed)
         {
             if (!Read(typed))
@@ -185,14 +268,9 @@ bool MinibatchSource::Next()
             return true;
         },
         m_typed);
-    if (isThere && IsAccompanied())
+    if (hasMinibatch && HasCompanions())
         ReadCompanions(true);
-    return isThere;
-}
-
-Axes MinibatchSource::AxesOfMinibatches() const
-{
-    return m_binder->HasSeveralAxes() ? Axes::Several : Axes::One;
+    return hasMinibatch;
 }
 
 void MinibatchSource::BindPart(size_t part)
@@ -206,7 +284,7 @@ void MinibatchSource::BindPart(size_t part)
         m_typed);
 }
 
-// A reference network sees it: its recurrent state is that of all minibatches.
+// Read evaluates the reference network for skipped minibatches, too: its recurrent state continues through them.
 std::optional<size_t> MinibatchSource::Skip()
 {
     const auto read = [&](auto& typed)
@@ -216,36 +294,32 @@ std::optional<size_t> MinibatchSource::Skip()
         return std::optional(HasColumns(Delivered(typed)) ? m_binder->SamplesOf(Delivered(typed)) : 0);
     };
     const std::optional<size_t> samples = std::visit(read, m_typed);
-    if (samples && IsAccompanied())
+    if (samples && HasCompanions())
         ReadCompanions(false);
     return samples;
 }
 
-const std::vector<std::string>& MinibatchSource::SequenceKeys() const
+bool MinibatchSource::ContinuesSequences() const
 {
-    return std::visit([](const auto& typed) -> const std::vector<std::string>& { return typed.minibatch.sequenceKeys; },
-                      m_typed);
-}
-
-bool MinibatchSource::GoesOnFromBefore() const
-{
-    const auto goesOn = [](const auto& stream)
-    {
-        if (!stream.layout)
+    return std::visit(
+        [](const auto& typed)
+        {
+            for (const auto& stream : typed.minibatch.streams)
+                if (stream.layout)
+                    for (const SequenceInfo& sequence : stream.layout->Sequences())
+                        if (sequence.begin < 0)
+                            return true;
             return false;
-        const std::vector<SequenceInfo>& all = stream.layout->Sequences();
-        return std::any_of(all.begin(), all.end(), [](const SequenceInfo& sequence) { return sequence.begin < 0; });
-    };
-    return std::visit([&](const auto& typed)
-                      { return std::any_of(typed.minibatch.streams.begin(), typed.minibatch.streams.end(), goesOn); },
-                      m_typed);
+        },
+        m_typed);
 }
 
-// "the label of step 2 of sequence 0 has 9 as its word"; where each sample is a sequence: "the label of sample 5".
+// Messages have the form "the label of step 2 of sequence 0 has 9 as its word" or, if each sample is a sequence, "the
+// label of sample 5".
 void MinibatchSource::NameSequence(Error& error) const
 {
     if (error.Kind() != ErrorKind::Data || m_parts > 1 || m_share.workers > 1)
-        return; // parts and shares have numbers of their own
+        return; // in parts and shares, sequences have other numbers
     const std::vector<std::string>& keys = SequenceKeys();
     for (const std::string_view what : {"sequence ", "sample "})
     {

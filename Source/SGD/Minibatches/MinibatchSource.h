@@ -1,90 +1,174 @@
-// A reader of either element type behind one plain class: gives a network its minibatches one after another.
+// Delivers a reader's minibatches to a network. Hides the reader's element type.
 #pragma once
 
 #include "Common/Error.h"
 #include "Common/ReaderInterface.h"
+#include "ComputationNetwork/ComputationNetwork.h"
+#include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Nodes/RecurrentNodes.h"
 #include "SGD/Minibatches/FollowingReader.h"
-#include "SGD/Minibatches/LabelMixer.h"
 #include "SGD/Minibatches/MinibatchParts.h"
 #include "SGD/Minibatches/NetworkBinder.h"
+#include "SGD/TrainingOptions.h"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
 namespace cntk
 {
 
+// True if a training mixes its labels with the outputs of a reference network (adaptationRegType=KL).
+bool AdaptsByKL(const SgdOptions& options);
+
+// Returns the node of that name. Fails (Config) with similar names if it does not exist.
+ComputationNodePtr RequireReferenceNode(const ComputationNetwork& reference, const std::string& name);
+
+// Mixes the labels of minibatches with the outputs of a reference network, so that the adapted network stays close to
+// the reference (book 3.3.1.4). Labels are mixed in host memory, before they are bound.
+class LabelMixer
+{
+public:
+    // Computes label = weight * output of the reference's node + (1 - weight) * label for the trained network's first
+    // label node. Fails (Config) if the node or the labels are missing, or if their dimensions differ.
+    LabelMixer(std::unique_ptr<ComputationNetwork> reference, const std::string& node,
+               const ComputationNetwork& trained, const std::vector<StreamInfo>& streams, double weight);
+
+    // The inputs of the reference.
+    std::vector<std::string> Wanted() const { return m_binder.Wanted(); }
+    void BeginPass() { m_binder.BeginPass(); }
+    // Evaluates the reference and replaces the minibatch's labels.
+    template <class ElemType>
+    void Mix(HostMinibatch<ElemType>& minibatch);
+    // Restores the reader's labels.
+    template <class ElemType>
+    void Unmix(HostMinibatch<ElemType>& minibatch);
+
+private:
+    template <class ElemType>
+    void FillLabels(const StreamBatch<ElemType>& labels, StreamBatch<ElemType>& mixed) const;
+
+    std::unique_ptr<ComputationNetwork> m_reference;
+    ComputationNodePtr m_node;
+    size_t m_labelStream;
+    double m_weight;
+    Evaluator m_evaluator;
+    NetworkBinder m_binder;
+    Matrix m_outputs;
+    std::vector<std::byte> m_hostOutputs;
+    // The reader's labels while the minibatch has mixed ones, else memory for mixed labels.
+    std::tuple<StreamBatch<float>, StreamBatch<double>> m_other;
+    bool m_isMixed = false;
+};
+
 class MinibatchSource
 {
+    template <class ElemType>
+    struct Typed
+    {
+        using Element = ElemType;
+        explicit Typed(std::unique_ptr<IDataReader<ElemType>> dataReader) : reader(std::move(dataReader)) {}
+        std::unique_ptr<IDataReader<ElemType>> reader;
+        HostMinibatch<ElemType> minibatch;
+        HostMinibatch<ElemType> share;                 // of the minibatch
+        HostMinibatch<ElemType> part;                  // of the share
+        FollowingReader<ElemType>* follower = nullptr; // the reader of a companion
+    };
+    template <class Body>
+    decltype(auto) WithReader(const Body& body) const
+    {
+        return std::visit([&](const auto& typed) -> decltype(auto) { return body(*typed.reader); }, m_typed);
+    }
+
 public:
     explicit MinibatchSource(std::unique_ptr<IDataReader<float>> reader) : m_typed(Typed<float>(std::move(reader))) {}
     explicit MinibatchSource(std::unique_ptr<IDataReader<double>> reader) : m_typed(Typed<double>(std::move(reader))) {}
 
-    const std::vector<StreamInfo>& Streams() const;
-    size_t TotalSamples();
-    std::vector<std::string> CreateLabelMaps();
-    size_t ParallelSequences(size_t epoch) const; // of truncated minibatches
-    size_t SequencesToWrite() const;
-    // IDataReader's, of this source and of those that accompany it.
-    void VisitListedFiles(const ListedFileVisitor& visit) const;
+    // Functions of IDataReader.
+    const std::vector<StreamInfo>& Streams() const
+    {
+        return WithReader([](auto& reader) -> const std::vector<StreamInfo>& { return reader.Streams(); });
+    }
+    size_t TotalSamples()
+    {
+        return WithReader([](auto& reader) { return reader.TotalSamples(); });
+    }
+    std::vector<std::string> CreateLabelMaps()
+    {
+        return WithReader([](auto& reader) { return reader.CreateLabelMaps(); });
+    }
+    size_t ParallelSequences(size_t epoch) const
+    {
+        return WithReader([epoch](auto& reader) { return reader.ParallelSequences(epoch); });
+    }
+    size_t SequencesToWrite() const
+    {
+        return WithReader([](auto& reader) { return reader.SequencesToWrite(); });
+    }
+    void VisitListedFiles(const ListedFileVisitor& visit) const; // also those of companions
 
-    // From now on minibatches go to the inputs below these roots; before the first StartEpoch, and again whenever other
-    // roots are evaluated. The network must be validated.
+    // Feeds the inputs below these roots from now on. Called before the first StartEpoch and whenever other roots are
+    // evaluated. The network must be validated.
     void BindTo(const std::vector<ComputationNodePtr>& roots);
-    // NetworkBinder's, of what was bound last.
+    // Warnings of the last BindTo.
     const std::vector<NodeWarning>& Warnings() const { return m_binder->Warnings(); }
 
-    // From now on each minibatch's labels are mixed with a reference network's outputs.
+    // The following four take effect from the next minibatch or epoch on.
     void MixLabels(std::unique_ptr<LabelMixer> mixer) { m_mixer = std::move(mixer); }
-    // Of all that the reader draws at random; 0: as the original draws it.
+    // Seeds everything that the reader draws at random; 0: the random streams of CNTK v1.1.
     void SetTrainingSeed(uint64_t seed) { m_trainingSeed = seed; }
-    // From now on only a share of each minibatch is delivered: of its parallel sequences S those from S rank / workers
-    // on. Minibatches of which the share is empty have no columns.
+    // Delivers a share of each minibatch: of its S parallel sequences those from S rank / workers on. A minibatch with
+    // an empty share has no columns.
     void TakeShare(size_t rank, size_t workers) { m_share = {rank, workers}; }
-    // From now on minibatches are cut.
     void CutMinibatches(const PartSettings& settings) { m_partSettings = settings; }
 
-    // From now on each minibatch comes with the same sequences of another source, for the inputs below those roots: an
-    // encoder's. The names are those of the two sources, for messages. After this one's first BindTo the other one is
-    // read through this one alone.
-    void Accompany(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
-                   const std::string& name, const std::string& leaderName);
-    bool IsAccompanied() const { return !m_companions.empty(); }
-    // At the end of an epoch: says which sequence another source has beyond those of this one; "" if there is none.
-    std::string RestOfCompanions();
+    // Makes another source (an encoder's) deliver the same sequences with each minibatch, for the inputs below those
+    // roots. From the first BindTo on, the other source is read through this one only. name, leaderName: of the other
+    // source and this one, for messages.
+    void AddCompanion(std::unique_ptr<MinibatchSource> other, const std::vector<ComputationNodePtr>& roots,
+                      const std::string& name, const std::string& leaderName);
+    bool HasCompanions() const { return !m_companions.empty(); }
+    // At the end of an epoch: names a companion's sequence that this source does not have; "" if there is none.
+    std::string DescribeUnmatched();
 
-    // request.wanted, withLattices and trainingSeed are filled in here.
+    // Fills in request.wanted, withLattices and trainingSeed.
     void StartEpoch(EpochRequest request);
-    // False at the end of the epoch. Allocates nothing once the largest minibatch has been seen.
-    // Of a minibatch that is cut the network then holds the first part.
+    // Reads the next minibatch into the network; of a cut minibatch the first part. False at the end of the epoch.
+    // Allocates nothing once the largest minibatch has been read.
     bool Next();
     size_t Parts() const { return m_parts; }
     void BindPart(size_t part);
-    // What recurrent nodes must know of the part: nothing where all sequences are whole, so that none of them keeps a
-    // state. Sequences of other axes, which these nodes may have, then stand in rows of their own.
+    // Returns the window of the part for recurrent nodes. Empty if no sequence is cut: then no node keeps a state, and
+    // the sequences of other axes have rows of their own.
     SequenceWindow WindowOf(size_t part) const
     {
-        return m_parts > 1 && m_goesOn ? SequenceWindow{RowsOfPart(m_sequences, part, m_parts).first, m_sequences}
-                                       : SequenceWindow{};
+        return m_parts > 1 && m_hasCutSequences
+                   ? SequenceWindow{RowsOfPart(m_sequences, part, m_parts).first, m_sequences}
+                   : SequenceWindow{};
     }
-    // The same, but the network does not see the minibatch: the samples that it would have held, or nothing at the end.
+    // Reads a minibatch without binding it. Returns its samples, or nothing at the end of the epoch.
     std::optional<size_t> Skip();
     bool HasSeveralAxes() const { return m_binder->HasSeveralAxes(); }
 
-    // Columns, gaps included, of the minibatch, all parts together.
+    // Columns of the minibatch, gaps and all parts included.
     size_t Columns() const { return m_columns; }
-    // Of what the network holds now: columns without gaps; seconds that Next waited for the minibatch.
+    // Columns without gaps that the network holds now.
     size_t Samples() const { return m_binder->Samples(); }
+    // Seconds that Next waited for the reader.
     double SecondsWaited() const { return m_secondsWaited; }
-    const std::vector<std::string>& SequenceKeys() const;
-    // Whether a sequence of the minibatch began in one before it.
-    bool GoesOnFromBefore() const;
-    // Where an error of the network's tells of data in the minibatch by a number, the name that the reader has for the
-    // sequence, too.
+    const std::vector<std::string>& SequenceKeys() const
+    {
+        return std::visit(
+            [](const auto& typed) -> const auto& { return typed.minibatch.sequenceKeys; }, m_typed);
+    }
+    // True if a sequence of the minibatch began in an earlier one.
+    bool ContinuesSequences() const;
+    // Runs body. If it fails with an Error about a sequence number of the minibatch, adds the reader's key of the
+    // sequence.
     template <class Body>
     void NameSequenceWhereFails(Body&& body) const
     {
@@ -100,23 +184,12 @@ public:
     }
 
 private:
-    template <class ElemType>
-    struct Typed
-    {
-        using Element = ElemType;
-        explicit Typed(std::unique_ptr<IDataReader<ElemType>> dataReader) : reader(std::move(dataReader)) {}
-        std::unique_ptr<IDataReader<ElemType>> reader;
-        HostMinibatch<ElemType> minibatch;
-        HostMinibatch<ElemType> share; // of the minibatch
-        HostMinibatch<ElemType> part;
-        FollowingReader<ElemType>* follower = nullptr; // the reader, where it follows another source
-    };
     struct Share
     {
         size_t rank = 0;
         size_t workers = 1;
     };
-    // Of what was read, what this process is to see.
+    // Returns this worker's share of the minibatch.
     template <class ElemType>
     const HostMinibatch<ElemType>& Delivered(const Typed<ElemType>& typed) const
     {
@@ -127,22 +200,21 @@ private:
     template <class ElemType>
     void BindMinibatch(Typed<ElemType>& typed);
 
-    Axes AxesOfMinibatches() const;
+    Axes AxesOfMinibatches() const { return HasSeveralAxes() ? Axes::Several : Axes::One; }
     void NameSequence(Error& error) const;
     void ReadCompanions(bool bind);
-    WantedSequences Sequences() const;
 
     std::variant<Typed<float>, Typed<double>> m_typed;
     std::vector<std::unique_ptr<MinibatchSource>> m_companions;
     std::optional<NetworkBinder> m_binder;
     std::vector<std::string> m_wanted;
-    std::unique_ptr<LabelMixer> m_mixer; // null: none
+    std::unique_ptr<LabelMixer> m_mixer; // null: labels are not mixed
     uint64_t m_trainingSeed = 0;
     Share m_share;
     PartSettings m_partSettings;
     size_t m_parts = 1;
-    size_t m_sequences = 0; // of a minibatch that may be cut
-    bool m_goesOn = false;  // of a minibatch that is cut: some of its sequences are, too
+    size_t m_sequences = 0; // parallel sequences of the minibatch; set if minibatches are cut
+    bool m_hasCutSequences = false;
     size_t m_columns = 0;
     double m_secondsWaited = 0;
 };

@@ -1,4 +1,3 @@
-// Binding is worked out once; a minibatch then costs one copy per input and no look-up.
 #include "SGD/Minibatches/NetworkBinder.h"
 
 #include "Common/Error.h"
@@ -56,8 +55,7 @@ void CheckDimension(const InputValueNode& node, const StreamInfo& stream)
                               : "expected dim of the reader and the input dimension of the network to agree");
 }
 
-} // namespace
-
+// Gives target the sequences of source. Changes and allocates nothing if they are equal.
 void AssignLayout(MBLayout& target, const MBLayout& source)
 {
     if (source.IsFrameMode())
@@ -66,9 +64,9 @@ void AssignLayout(MBLayout& target, const MBLayout& source)
             target.InitAsFrameMode(source.Columns());
         return;
     }
-    // Built anew instead of copied, so that the target's version goes on growing.
     if (target == source)
         return;
+    // A copy would also copy the version number, which must grow.
     target.Init(source.ParallelSequences(), source.TimeSteps());
     for (const SequenceInfo& sequence : source.Sequences())
     {
@@ -79,11 +77,8 @@ void AssignLayout(MBLayout& target, const MBLayout& source)
     }
 }
 
-namespace
-{
-
-// What the roots are computed from now: the inputs below a statistic that has been computed are no longer needed (a
-// network whose output subtracts the labels' prior can be written without labels).
+// Returns the nodes from which the roots are computed. Inputs below a computed statistic are not needed: for example,
+// the labels if the output subtracts their prior.
 std::vector<ComputationNodePtr> NodesToFeed(const std::vector<ComputationNodePtr>& roots)
 {
     std::vector<ComputationNodePtr> found;
@@ -96,7 +91,7 @@ std::vector<ComputationNodePtr> NodesToFeed(const std::vector<ComputationNodePtr
         if (!seen.insert(node.get()).second)
             continue;
         found.push_back(node);
-        // What a PairNetwork node is paired with has a reader of its own.
+        // The node that a PairNetwork node is paired with has its own reader.
         if (node->ReadsInputs() && !node->InputWhenAlone())
             open.insert(open.end(), node->Inputs().rbegin(), node->Inputs().rend());
     }
@@ -134,16 +129,16 @@ NetworkBinder::NetworkBinder(const std::vector<ComputationNodePtr>& roots, const
     }
     for (const ComputationNodePtr& node : fed)
     {
-        if (node->Type().traits.readsWordClasses)
+        if (node->Type().traits.labelForm == LabelForm::WordsWithClasses)
             CheckWordClasses(*node);
-        if (node->Type().traits.samplesWords)
+        if (node->Type().traits.labelForm == LabelForm::WordsWithNoise)
             RequireNoWordClasses(*node);
         if (auto criterion = std::dynamic_pointer_cast<SequenceCriterionNode>(node))
             m_latticeNodes.push_back(std::move(criterion));
     }
 }
 
-// The network has a score for each class of words, the data say how many classes there are.
+// Compares the number of class scores in the network with the number of classes in the data.
 void NetworkBinder::CheckWordClasses(const ComputationNode& criterion)
 {
     const auto binding = std::find_if(m_bindings.begin(), m_bindings.end(),
@@ -163,7 +158,8 @@ void NetworkBinder::CheckWordClasses(const ComputationNode& criterion)
     m_warnings.push_back({expected, criterion.Input(3)});
 }
 
-// Images of three dimensions with the channels first or last: the network would take one for the other in silence.
+// Warns if the network and the reader differ in the order of three image dimensions (channels first or last): the
+// elements would be mixed up without any other error.
 void NetworkBinder::CheckOrder(const std::shared_ptr<InputValueNode>& node, const StreamInfo& stream)
 {
     const TensorShape& taken = node->SampleLayout();
@@ -183,7 +179,7 @@ void NetworkBinder::CheckOrder(const std::shared_ptr<InputValueNode>& node, cons
          node});
 }
 
-// With one noise word its labels have four rows, as those of word classes have.
+// The dimension does not show the mistake: labels with one noise word have four rows, same as labels with classes.
 void NetworkBinder::RequireNoWordClasses(const ComputationNode& criterion) const
 {
     for (const Binding& binding : m_bindings)
@@ -230,7 +226,7 @@ void NetworkBinder::BindLayout(const Axis& axis, const HostMinibatch<ElemType>& 
 namespace
 {
 
-// Samples of a sequence; without sequences each column is one of its own.
+// Returns the samples of a sequence. In frame mode, each column is a sequence.
 template <class ElemType>
 size_t LengthOf(const StreamBatch<ElemType>& batch, size_t sequence)
 {
@@ -241,7 +237,7 @@ size_t LengthOf(const StreamBatch<ElemType>& batch, size_t sequence)
     return found == all.end() ? 0 : size_t(found->end - found->begin);
 }
 
-// Names the first sequence of which one stream has more samples than the other.
+// Names the first sequence whose length differs between the streams.
 template <class ElemType>
 [[noreturn]] void FailDifferent(const StreamInfo& firstStream, const StreamBatch<ElemType>& first,
                                 const StreamInfo& stream, const StreamBatch<ElemType>& batch,
@@ -312,24 +308,25 @@ template size_t NetworkBinder::SamplesOf(const HostMinibatch<double>& minibatch)
 void TakeSingleWords(ComputationNetwork& network, const std::vector<StreamInfo>& streams)
 {
     const std::vector<ComputationNodePtr> nodes = network.Nodes();
-    const auto isLabelOfNoise = [](const ComputationNode& node, const ComputationNodePtr& input)
+    // True if every use of the input is as the labels of a criterion with noise words.
+    const auto isWordLabel = [&](const ComputationNodePtr& input)
     {
-        const auto& inputs = node.Inputs();
-        return node.Type().traits.samplesWords && inputs[0] == input &&
-               std::find(inputs.begin() + 1, inputs.end(), input) == inputs.end();
+        bool isUsed = false;
+        for (const ComputationNodePtr& node : nodes)
+            for (size_t i = 0; i < node->Inputs().size(); ++i)
+                if (node->Inputs()[i] == input)
+                {
+                    if (i > 0 || node->Type().traits.labelForm != LabelForm::WordsWithNoise)
+                        return false;
+                    isUsed = true;
+                }
+        return isUsed;
     };
-    const auto uses = [](const ComputationNode& node, const ComputationNodePtr& input)
-    { return std::find(node.Inputs().begin(), node.Inputs().end(), input) != node.Inputs().end(); };
     bool hasChanged = false;
     for (const StreamInfo& stream : streams)
     {
         const auto input = std::dynamic_pointer_cast<InputValueNode>(network.Find(stream.name));
-        if (stream.rows != 1 || !input || input->SampleElements() == 1 ||
-            std::none_of(nodes.begin(), nodes.end(),
-                         [&](const ComputationNodePtr& node) { return uses(*node, input); }) ||
-            std::any_of(nodes.begin(), nodes.end(),
-                        [&](const ComputationNodePtr& node)
-                        { return uses(*node, input) && !isLabelOfNoise(*node, input); }))
+        if (stream.rows != 1 || !input || input->SampleElements() == 1 || !isWordLabel(input))
             continue;
         input->SetSampleShape(TensorShape{1});
         hasChanged = true;

@@ -1,5 +1,5 @@
-// Brings a reader's minibatch into a network: which stream feeds which input node, and what layout the minibatch has.
-// Training, evaluation and writing all bind through it.
+// Copies a reader's minibatches into the input nodes and layouts of a network. Streams are matched with input nodes
+// once, so that a minibatch costs one copy per input and no look-up.
 #pragma once
 
 #include "Common/ReaderInterface.h"
@@ -15,7 +15,7 @@
 namespace cntk
 {
 
-// Something about a node that can be computed, but is hardly meant.
+// A probable mistake that does not prevent the computation.
 struct NodeWarning
 {
     std::string text;
@@ -25,32 +25,31 @@ struct NodeWarning
 class NetworkBinder
 {
 public:
-    // Binds the input nodes below the roots to the streams of the same names (any case). Fails (Config) when an input
-    // has no stream, naming both sides, and when their dimensions differ, with both numbers and where they come from.
+    // Binds the input nodes below the roots to the streams of the same names (case-insensitive). Fails (Config) if an
+    // input has no stream or if their dimensions differ.
     NetworkBinder(const std::vector<ComputationNodePtr>& roots, const std::vector<StreamInfo>& streams);
 
     bool TakesLattices() const { return !m_latticeNodes.empty(); }
-    // Fails (Config) where it does, for a reader that has none.
+    // Fails (Config) if the network takes lattices.
     void RequireNoLattices() const;
     bool HasSeveralAxes() const { return m_axes.size() > 1; }
-    // Differences between the network and the streams that do not prevent the computation.
     const std::vector<NodeWarning>& Warnings() const { return m_warnings; }
-    // The bound input nodes, as the network spells them: EpochRequest::wanted.
+    // The names of the bound input nodes, for EpochRequest::wanted.
     std::vector<std::string> Wanted() const;
 
-    // A pass over the data begins: nothing is carried over from what the network saw before.
+    // At the beginning of a pass over the data: clears recurrent state.
     void BeginPass();
 
-    // Fills the input nodes and the network's layouts. Allocates only when a minibatch is larger than all before.
+    // Fills the input nodes and the network's layouts. Allocates only if a minibatch is larger than all before.
     template <class ElemType>
     void Bind(const HostMinibatch<ElemType>& minibatch);
 
-    // Of the minibatch bound last, where its inputs have several axes: the most columns, gaps included, and the samples
-    // (no gaps) of the default axis, or else the most. So a criterion of whole sequences, whose labels have the default
-    // axis, is an average over sequences.
+    // Columns (with gaps) and samples (without gaps) of the last bound minibatch. If its inputs have several axes:
+    // the largest number of columns, and the samples of the default axis or else the largest number of samples. Hence
+    // a criterion of whole sequences, whose labels have the default axis, is an average over sequences.
     size_t Columns() const { return m_columns; }
     size_t Samples() const { return m_samples; }
-    // Samples() of a minibatch that is not bound.
+    // Returns Samples() for a minibatch that is not bound.
     template <class ElemType>
     size_t SamplesOf(const HostMinibatch<ElemType>& minibatch) const;
 
@@ -78,18 +77,14 @@ private:
     std::vector<Binding> m_bindings;
     std::vector<std::shared_ptr<SequenceCriterionNode>> m_latticeNodes;
     std::vector<Axis> m_axes;
-    std::vector<StreamInfo> m_streams; // without the labels' names
+    std::vector<StreamInfo> m_streams; // without label names
     std::vector<NodeWarning> m_warnings;
     size_t m_columns = 0;
     size_t m_samples = 0;
 };
 
-// Gives target the sequences of source; nothing changes (and nothing is allocated) when it has them already.
-void AssignLayout(MBLayout& target, const MBLayout& source);
-
-// For evaluation: criteria of words and noise then take the word alone, which is what mode=softmax of LMSequenceReader
-// and any other stream of one row is to them. Labels that nothing else uses get the one row of the reader's stream, and
-// the network is validated anew.
+// For evaluation: sets the dimension of labels to 1 if the stream has one row (mode=softmax of LMSequenceReader) and
+// only criteria with noise words read them. These criteria then evaluate the word alone. Validates the network again.
 void TakeSingleWords(ComputationNetwork& network, const std::vector<StreamInfo>& streams);
 
 } // namespace cntk

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <type_traits>
 
 namespace cntk
 {
@@ -12,7 +11,7 @@ namespace cntk
 namespace
 {
 
-// Adds the time until it goes.
+// Adds its lifetime to seconds.
 class Stopwatch
 {
 public:
@@ -31,7 +30,7 @@ private:
 GradientExchange::GradientExchange(Workers& workers,
                                    const std::vector<std::shared_ptr<LearnableParameterNode>>& parameters,
                                    const std::optional<QuantizerSettings>& quantizer, bool isBuffered)
-    : m_workers(workers), m_numbers(workers), m_isQuantized(quantizer.has_value())
+    : m_workers(workers), m_isQuantized(quantizer.has_value())
 {
     size_t size = parameters.size();
     for (const auto& node : parameters)
@@ -45,8 +44,17 @@ GradientExchange::GradientExchange(Workers& workers,
     m_all.resize(size * workers.Count());
     if (!parameters.empty() && parameters.front()->GetDataType() == DataType::Float64)
         m_typed.emplace<Typed<double>>();
-    if (quantizer)
-        std::visit([&](auto& typed) { Quantize(typed, *quantizer); }, m_typed);
+    if (!quantizer)
+        return;
+    std::visit(
+        [&]<class ElemType>(Typed<ElemType>& typed)
+        {
+            std::vector<typename QuantizedSum<ElemType>::Shape> shapes;
+            for (const auto& node : parameters)
+                shapes.push_back({node->Values().Rows(), node->Values().Columns()});
+            typed.quantized.emplace(m_background ? *m_background : m_workers, *quantizer, std::move(shapes));
+        },
+        m_typed);
 }
 
 GradientExchange::~GradientExchange()
@@ -55,66 +63,59 @@ GradientExchange::~GradientExchange()
         m_sum.wait();
 }
 
-template <class ElemType>
-void GradientExchange::Quantize(Typed<ElemType>& typed, const QuantizerSettings& settings)
-{
-    std::vector<typename QuantizedSum<ElemType>::Shape> shapes;
-    for (const Parameter& parameter : m_parameters)
-        shapes.push_back({parameter.node->Values().Rows(), parameter.node->Values().Columns()});
-    typed.quantized.emplace(m_background ? *m_background : m_workers, settings, std::move(shapes));
-}
-
 void GradientExchange::Share(std::span<double> numbers, const std::optional<Error>& error)
 {
     const Stopwatch watch(m_seconds);
-    m_numbers.Sum(numbers, error);
+    SumCounts(m_workers, numbers, error);
 }
 
-void GradientExchange::NoteOwn(bool hasOwn)
+void GradientExchange::DescribeOwn(bool hasOwn)
 {
     std::fill(m_own.begin(), m_own.end(), std::byte{0});
-    for (size_t place = 0; hasOwn && place < m_parameters.size(); ++place)
+    for (size_t i = 0; hasOwn && i < m_parameters.size(); ++i)
     {
-        const Parameter& parameter = m_parameters[place];
+        const Parameter& parameter = m_parameters[i];
         const TouchedColumns& touched = parameter.node->GradientColumns();
-        m_own[place] = std::byte(touched.all ? Has::All : touched.standsForDense ? Has::ColumnsForDense : Has::Columns);
+        m_own[i] = std::byte(touched.all              ? Coverage::All
+                             : touched.standsForDense ? Coverage::ColumnsForDense
+                                                      : Coverage::Columns);
         for (const int32_t column : touched.columns)
             m_own[parameter.maskAt + size_t(column) / 8] |= std::byte(1 << column % 8);
     }
 }
 
-bool GradientExchange::OwnHas(size_t place, size_t column) const
+bool GradientExchange::OwnHas(size_t index, size_t column) const
 {
-    return Has(m_own[place]) == Has::All ||
-           (m_own[m_parameters[place].maskAt + column / 8] >> column % 8 & std::byte{1}) != std::byte{0};
+    return Coverage(m_own[index]) == Coverage::All ||
+           (m_own[m_parameters[index].maskAt + column / 8] >> column % 8 & std::byte{1}) != std::byte{0};
 }
 
 size_t GradientExchange::ElementsSent(const Parameter& parameter, const Union& sent)
 {
     const Matrix& values = parameter.node->Values();
-    return values.Rows() * (sent.has == Has::All ? values.Columns() : sent.columns.size());
+    return values.Rows() * (sent.coverage == Coverage::All ? values.Columns() : sent.columns.size());
 }
 
-void GradientExchange::NoteUnion()
+// Quantised gradients are always dense: the quantisation errors of earlier minibatches are in other columns.
+void GradientExchange::FindUnions()
 {
-    if (m_isQuantized) // what was lost earlier is in columns that this minibatch need not have touched
+    if (m_isQuantized)
     {
         for (Parameter& parameter : m_parameters)
-            parameter.now.has = Has::All;
+            parameter.now.coverage = Coverage::All;
         return;
     }
     m_workers.Gather(m_own, m_all);
-    for (size_t place = 0; place < m_parameters.size(); ++place)
+    for (size_t i = 0; i < m_parameters.size(); ++i)
     {
-        Parameter& parameter = m_parameters[place];
-        parameter.now.has = Has::Nothing;
+        Parameter& parameter = m_parameters[i];
+        parameter.now.coverage = Coverage::Nothing;
         parameter.now.columns.clear();
-        const size_t columns = parameter.node->Values().Columns();
         for (size_t begin = 0; begin < m_all.size(); begin += m_own.size())
-            parameter.now.has = std::max(parameter.now.has, Has(m_all[begin + place]));
-        if (parameter.now.has == Has::All)
+            parameter.now.coverage = std::max(parameter.now.coverage, Coverage(m_all[begin + i]));
+        if (parameter.now.coverage == Coverage::All)
             continue;
-        for (size_t byte = 0; byte < (columns + 7) / 8; ++byte)
+        for (size_t byte = 0; byte < (parameter.node->Values().Columns() + 7) / 8; ++byte)
         {
             std::byte mask{0};
             for (size_t begin = 0; begin < m_all.size(); begin += m_own.size())
@@ -126,12 +127,12 @@ void GradientExchange::NoteUnion()
     }
 }
 
-// visit(first column, count, elements before them in what is sent) for columns that lie side by side.
+// Calls visit(first column, count, packed elements before them) for each run of consecutive columns that is sent.
 template <class Visit>
 void GradientExchange::VisitRuns(const Parameter& parameter, const Union& sent, const Visit& visit)
 {
     const Matrix& values = parameter.node->Values();
-    if (sent.has == Has::All)
+    if (sent.coverage == Coverage::All)
         return visit(0, values.Columns(), 0);
     const std::vector<int32_t>& columns = sent.columns;
     for (size_t begin = 0; begin < columns.size();)
@@ -144,61 +145,61 @@ void GradientExchange::VisitRuns(const Parameter& parameter, const Union& sent, 
     }
 }
 
-// What is sent of all parameters, one behind the other.
+// Packs the gradients of all parameters, one after another, into typed.values.
 template <class ElemType>
-void GradientExchange::Pack(ElemType* target) const
-{
-    for (size_t place = 0; place < m_parameters.size(); ++place)
-    {
-        const Parameter& parameter = m_parameters[place];
-        const MatrixView gradient = parameter.node->Gradient();
-        VisitRuns(parameter, parameter.now,
-                  [&](size_t first, size_t count, size_t before)
-                  {
-                      const MatrixView columns = gradient.Columns(first, count);
-                      ElemType* const run = target + before;
-                      if (Has(m_own[place]) != Has::Nothing)
-                          gradient.device->CopyToHost(run, columns.data, columns.Elements() * sizeof(ElemType));
-                      for (size_t i = 0; i < count; ++i)
-                          if (!OwnHas(place, first + i))
-                              std::fill_n(run + i * gradient.rows, gradient.rows, ElemType(0));
-                  });
-        target += ElementsSent(parameter, parameter.now);
-    }
-}
-
-template <class ElemType>
-void GradientExchange::Unpack(const ElemType* source, Union Parameter::*sent) const
-{
-    for (const Parameter& parameter : m_parameters)
-    {
-        const MatrixView gradient = parameter.node->Gradient();
-        VisitRuns(parameter, parameter.*sent,
-                  [&](size_t first, size_t count, size_t before)
-                  {
-                      const MatrixView columns = gradient.Columns(first, count);
-                      gradient.device->CopyFromHost(columns.data, source + before,
-                                                    columns.Elements() * sizeof(ElemType));
-                  });
-        source += ElementsSent(parameter, parameter.*sent);
-    }
-}
-
-// Into typed.values.
-template <class ElemType>
-std::span<ElemType> GradientExchange::PackAll(Typed<ElemType>& typed)
+std::span<ElemType> GradientExchange::Pack(Typed<ElemType>& typed) const
 {
     size_t size = 0;
     for (const Parameter& parameter : m_parameters)
         size += ElementsSent(parameter, parameter.now);
     if (typed.values.size() < size)
         typed.values.resize(size);
-    Pack(typed.values.data());
+    ElemType* target = typed.values.data();
+    for (size_t index = 0; index < m_parameters.size(); ++index)
+    {
+        const Parameter& parameter = m_parameters[index];
+        const MatrixView gradient = parameter.node->Gradient();
+        VisitRuns(parameter, parameter.now,
+                  [&](size_t first, size_t count, size_t before)
+                  {
+                      const MatrixView columns = gradient.Columns(first, count);
+                      ElemType* const run = target + before;
+                      if (Coverage(m_own[index]) != Coverage::Nothing)
+                          gradient.device->CopyToHost(run, columns.data, columns.Elements() * sizeof(ElemType));
+                      for (size_t i = 0; i < count; ++i)
+                          if (!OwnHas(index, first + i))
+                              std::fill_n(run + i * gradient.rows, gradient.rows, ElemType(0));
+                  });
+        target += ElementsSent(parameter, parameter.now);
+    }
     return {typed.values.data(), size};
 }
 
+// Copies packed sums into the gradients and marks their touched columns.
 template <class ElemType>
-void GradientExchange::SumAll(Workers& workers, Typed<ElemType>& typed, std::span<ElemType> values)
+void GradientExchange::Unpack(const ElemType* source, Union Parameter::*sent) const
+{
+    for (const Parameter& parameter : m_parameters)
+    {
+        const MatrixView gradient = parameter.node->Gradient();
+        const Union& sums = parameter.*sent;
+        VisitRuns(parameter, sums,
+                  [&](size_t first, size_t count, size_t before)
+                  {
+                      const MatrixView columns = gradient.Columns(first, count);
+                      gradient.device->CopyFromHost(columns.data, source + before,
+                                                    columns.Elements() * sizeof(ElemType));
+                  });
+        source += ElementsSent(parameter, sums);
+        TouchedColumns& touched = parameter.node->GradientColumns();
+        touched.all = sums.coverage == Coverage::All;
+        touched.standsForDense = sums.coverage == Coverage::ColumnsForDense;
+        touched.columns.assign(sums.columns.begin(), sums.columns.end());
+    }
+}
+
+template <class ElemType>
+void GradientExchange::Sum(Workers& workers, Typed<ElemType>& typed, std::span<ElemType> values)
 {
     if (typed.quantized)
         typed.quantized->Sum(values);
@@ -206,24 +207,12 @@ void GradientExchange::SumAll(Workers& workers, Typed<ElemType>& typed, std::spa
         SumOverWorkers(workers, values, typed.scratch);
 }
 
-void GradientExchange::MarkTouched(Union Parameter::*sent)
-{
-    for (const Parameter& parameter : m_parameters)
-    {
-        const Union& sums = parameter.*sent;
-        TouchedColumns& touched = parameter.node->GradientColumns();
-        touched.all = sums.has == Has::All;
-        touched.standsForDense = sums.has == Has::ColumnsForDense;
-        touched.columns.assign(sums.columns.begin(), sums.columns.end());
-    }
-}
-
 size_t GradientExchange::SumGradients(bool hasOwn, size_t columns)
 {
     const Stopwatch watch(m_seconds);
-    NoteOwn(hasOwn);
-    NoteUnion();
-    // What is left of the last minibatch is not in the columns that count.
+    DescribeOwn(hasOwn);
+    FindUnions();
+    // Clears the gradients of the previous minibatch. Only the touched columns are written below.
     if (!hasOwn)
         for (const Parameter& parameter : m_parameters)
             Ops::Fill(parameter.node->Gradient(), 0);
@@ -232,59 +221,57 @@ size_t GradientExchange::SumGradients(bool hasOwn, size_t columns)
     std::visit(
         [&](auto& typed)
         {
-            const auto values = PackAll(typed);
-            SumAll(m_workers, typed, values);
+            const auto values = Pack(typed);
+            Sum(m_workers, typed, values);
             Unpack(values.data(), &Parameter::now);
         },
         m_typed);
-    MarkTouched(&Parameter::now);
     return columns;
 }
 
-// The own gradients are on their way when the sums of the minibatch before take their place.
+// Packs this minibatch's gradients, replaces them by the sums of the previous minibatch, and starts the exchange.
 template <class ElemType>
 size_t GradientExchange::SumBuffered(Typed<ElemType>& typed, size_t columns)
 {
-    const size_t size = PackAll(typed).size();
-    const size_t before = TakeBuffered();
-    std::swap(typed.values, typed.buffered);
+    const size_t size = Pack(typed).size();
+    const size_t before = TakePending();
+    std::swap(typed.values, typed.pending);
     for (Parameter& parameter : m_parameters)
-        std::swap(parameter.now, parameter.before);
-    m_bufferedColumns = columns;
+        std::swap(parameter.now, parameter.pending);
+    m_pendingColumns = columns;
     m_sum = std::async(std::launch::async,
-                       [this, &typed, size] { SumAll(*m_background, typed, std::span(typed.buffered.data(), size)); });
+                       [this, &typed, size] { Sum(*m_background, typed, std::span(typed.pending.data(), size)); });
     return before;
 }
 
-void GradientExchange::WaitForBuffered()
+void GradientExchange::WaitForPending()
 {
     if (m_sum.valid())
         m_sum.get();
 }
 
-// Into the gradients, where there may be others.
-size_t GradientExchange::TakeBuffered()
+// Writes the pending sums over the gradients.
+size_t GradientExchange::TakePending()
 {
-    WaitForBuffered();
-    if (m_bufferedColumns == 0)
+    WaitForPending();
+    if (m_pendingColumns == 0)
         return 0;
     for (const Parameter& parameter : m_parameters)
     {
         const TouchedColumns& touched = parameter.node->GradientColumns();
-        if (touched.all && parameter.before.has != Has::All)
+        if (touched.all && parameter.pending.coverage != Coverage::All)
             Ops::Fill(parameter.node->Gradient(), 0);
         else if (!touched.all)
             Ops::ZeroColumns(parameter.node->Gradient(), touched.columns);
     }
-    std::visit([&](auto& typed) { Unpack(typed.buffered.data(), &Parameter::before); }, m_typed);
-    MarkTouched(&Parameter::before);
-    return std::exchange(m_bufferedColumns, 0);
+    std::visit([&](auto& typed) { Unpack(typed.pending.data(), &Parameter::pending); }, m_typed);
+    return std::exchange(m_pendingColumns, 0);
 }
 
 size_t GradientExchange::LastGradients()
 {
     const Stopwatch watch(m_seconds);
-    return TakeBuffered();
+    return TakePending();
 }
 
 void GradientExchange::DelayCounts(std::vector<double>& counts)
@@ -296,8 +283,8 @@ void GradientExchange::DelayCounts(std::vector<double>& counts)
 void GradientExchange::BeginEpoch()
 {
     m_lateCounts.clear();
-    WaitForBuffered();
-    m_bufferedColumns = 0; // of an epoch that was not brought to its end
+    WaitForPending();
+    m_pendingColumns = 0; // of an epoch that was interrupted
     std::visit(
         [](auto& typed)
         {

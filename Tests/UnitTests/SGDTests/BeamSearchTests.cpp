@@ -2,7 +2,7 @@
 // decoded.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
-#include "SGD/BeamSearch.h"
+#include "SGD/Evaluation/BeamSearch.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ struct Decoder
         return node;
     }
 
-    // Of sentences with what is added to the scores.
+    // Decodes sentences; `added` is added to the scores.
     Sentences Decode(size_t beamWidth, const std::vector<std::vector<double>>& added, size_t maxLength = 5,
                      std::optional<size_t> endWord = End, ComputationNodePtr output = nullptr) const
     {
@@ -129,7 +129,7 @@ TEST(BeamSearchTest, ProbabilitiesAreTakenAsTheyAre)
     EXPECT_EQ(decoder.Decode(9, {Decoder::c_nothing}, 5, End, softmax), (Sentences{{B, End}}));
 }
 
-// What comes next depends on all words before: by delays of one and two steps, and by a layer of memory cells.
+// The next word depends on all words before: by delays of one and two steps, and by a layer of memory cells.
 struct RecurrentDecoder : Decoder
 {
     explicit RecurrentDecoder(unsigned seed) : m_random(seed)
@@ -201,7 +201,7 @@ struct RecurrentDecoder : Decoder
         return sum;
     }
 
-    // Of all sentences up to that length.
+    // Returns the best of all sentences up to that length.
     std::vector<size_t> BestOfAll(const std::vector<double>& added, size_t maxLength) const
     {
         std::vector<size_t> best;
@@ -249,7 +249,7 @@ TEST(BeamSearchTest, StateGoesOnWithItsHypothesis)
             EXPECT_EQ(found, decoder.Decode(beamWidth, several, 9, End, decoder.whole)) << seed << ", " << beamWidth;
             different.insert(found);
         }
-        // As many hypotheses as there are sentences of three words.
+        // Uses one hypothesis for each sentence of three words.
         EXPECT_EQ(decoder.Decode(64, {several[0]}, 3, End, decoder.next), Sentences{decoder.BestOfAll(several[0], 3)})
             << seed;
     }

@@ -1,6 +1,6 @@
 // Selection of criterion and evaluation nodes, and their sums.
 #include "Common/Error.h"
-#include "SGD/Criteria.h"
+#include "SGD/Evaluation/Criteria.h"
 #include "SGDTests/TrainingFixture.h"
 
 namespace cntk

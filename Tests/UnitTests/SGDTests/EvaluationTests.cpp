@@ -1,5 +1,5 @@
 // Criteria over a data set, with and without intermediate lines.
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
 namespace cntk
@@ -62,7 +62,7 @@ TEST_F(EvaluationTest, IntermediateLinesShowTheirStretchAndTheRest)
                          "Final Results: Minibatch[1-5]: SamplesSeen = 5    criterion: SquareError/Sample = 11    \n");
 }
 
-// Of four samples, which are two lines: there is no rest.
+// Four samples are two lines; no rest remains.
 TEST_F(EvaluationTest, APartOfTheDataIsTheFirstSamples)
 {
     EvaluateFiveSamples(4);

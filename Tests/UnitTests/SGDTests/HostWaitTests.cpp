@@ -4,7 +4,7 @@
 #include "CudaEmulation/EmulatedGpu.h"
 #include "Math/Gpu/GpuDevice.h"
 #include "Math/Operations.h"
-#include "SGD/NotFinite.h"
+#include "SGD/Evaluation/Criteria.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>
@@ -139,7 +139,7 @@ TEST_F(NotFiniteOnGpuTest, TheMinibatchIsKnownAndNothingIsUpdatedFromItOn)
     }
 }
 
-// What is saved there could not be gone on from.
+// A training could not resume from that state.
 TEST_F(NotFiniteOnGpuTest, AStopBehindItIsNone)
 {
     const auto gpu = m_device;

@@ -1,6 +1,6 @@
 // Values of nodes in the log: each form, layouts with gaps, sparse inputs, labels, and what tracing leaves alone.
 #include "Common/Error.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGD/Minibatches/NetworkBinder.h"
 #include "SGD/NodeTracing.h"
 #include "SGDTests/TrainingFixture.h"

@@ -3,7 +3,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "CudaEmulation/EmulatedGpu.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>

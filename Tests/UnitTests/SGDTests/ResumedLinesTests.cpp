@@ -72,26 +72,12 @@ TEST_F(ResumedLinesTest, OfAnEpoch)
     ExpectLinesBehind(Request(), 4, 0); // asked in front of the epoch, too
 }
 
-// Of the whole data: how many samples an epoch has is what the one before had.
+// An epoch over all data has as many samples as the previous epoch.
 TEST_F(ResumedLinesTest, OfAnEpochWithoutASize)
 {
     TrainingRequest request = Request();
     request.options.epochSize = 0;
     ExpectLinesBehind(request, 1 + 8 + 1 + 3, 1);
-}
-
-// The last trial of the search is the epoch itself, and shows its lines once more as the epoch's.
-TEST_F(ResumedLinesTest, OfATrialThatIsTheEpoch)
-{
-    TrainingRequest request = Request();
-    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::SearchBeforeEpoch;
-    LinesOfWhole(request, 1);
-    const std::string begin = "The search before epoch 2: ", log = LogText();
-    const size_t at = log.find(begin);
-    ASSERT_NE(log.find("which is the epoch itself", at), std::string::npos) << log;
-    const size_t trials = std::stoul(log.substr(at + begin.size()));
-    // Asked in front of both epochs, and after each minibatch.
-    ExpectLinesBehind(request, 1 + 8 + 1 + 8 * (trials - 1) + 3, 1);
 }
 
 } // namespace cntk

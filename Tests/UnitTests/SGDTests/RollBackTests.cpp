@@ -161,8 +161,9 @@ TEST_F(RollBackTest, TheSecondDisappointmentLeavesTheCheckpointOfTheEpochBefore)
     EXPECT_FALSE(FileExists(Path("m.dnn.3")));
 }
 
-// What AdaGrad left with the first epoch is no use to momentum. The labels of the second epoch are the wrong way round,
-// so that the first one's model is gone back to: momentum begins anew there, not with gradients of what is undone.
+// Momentum cannot use the state that AdaGrad left in the first epoch. The labels of the second epoch are the wrong way
+// round, so that the first one's model is gone back to: momentum begins anew there, not with gradients of what is
+// undone.
 TEST_F(RollBackTest, BehindAnotherRuleMomentumBeginsAnew)
 {
     SyntheticData data = TwoClasses(3 * c_samples, 7);

@@ -5,7 +5,7 @@
 #include "Common/File.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Trainer.h"
+#include "SGD/Trainer/Trainer.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <filesystem>

@@ -5,8 +5,8 @@
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
-#include "SGD/Evaluation.h"
-#include "SGD/Schedules/DropoutSchedule.h"
+#include "SGD/Evaluation/Evaluation.h"
+#include "SGD/Schedules/Schedules.h"
 #include "SGDTests/TrainerFixture.h"
 
 #include <cmath>
@@ -265,7 +265,7 @@ TEST_F(TrainerTest, ACheckpointOfAnotherNetworkIsRefused)
     request.options.gradUpdateType = GradientUpdateType::RmsProp;
     Run(request); // plain states are what rmsprop begins with
     RemoveFile(Path("m.dnn"));
-    // As the original writes it: without a word of the rule.
+    // CNTK v1.1 writes checkpoints without the rule.
     Checkpoint checkpoint = LoadCheckpoint(Path("m.dnn.ckp"), DataType::Float64, *m_device);
     EXPECT_EQ(checkpoint.info.extra.at("updateRule"), "rmsProp");
     checkpoint.info.extra.clear();
@@ -278,10 +278,10 @@ TEST_F(TrainerTest, ACheckpointOfAnotherNetworkIsRefused)
     EXPECT_EQ(MessageOf(request), "checkpoint '" + Path("m.dnn.2.ckp") +
                                       "' holds a 5 x 3 state for parameter 'B0'; expected 5 x 1 for this network and "
                                       "gradUpdateType; if the model was edited, remove its checkpoint: the training "
-                                      "then goes on with smoothed gradients of 0 and the rates of the config");
+                                      "then resumes with smoothed gradients of 0 and the rates of the config");
 }
 
-// Whose checkpoints have no word of the average, and an infinite criterion until the first look.
+// Checkpoints of CNTK v1.1 have no average, and an infinite criterion until the first decision.
 TEST_F(TrainerTest, ACheckpointOfTheOriginalBetweenTwoLooksIsNoReasonToRollBack)
 {
     TrainingRequest request = LineRequest();
@@ -544,7 +544,7 @@ TEST_F(TrainerTest, MeanAndDeviationAreComputedBeforeTheFirstEpoch)
     Run(request);
     EXPECT_NE(LogText().find("No PreCompute nodes found, skipping PreCompute step.\n"), std::string::npos);
 
-    // Of the first epoch's samples alone. A model that was made without them gets them, and is kept with them.
+    // Computes over the first epoch's samples only. A model without the values gets them, and is saved with them.
     request.modelPath = Path("part.dnn");
     request.options.epochSize = 2;
     request.options.useAllDataForPreComputedNode = false;

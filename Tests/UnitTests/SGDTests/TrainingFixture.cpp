@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Interruption.h"
-#include "SGD/Schedules/DropoutSchedule.h"
+#include "SGD/Schedules/Schedules.h"
 
 #include <cmath>
 #include <filesystem>

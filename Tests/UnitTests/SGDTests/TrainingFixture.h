@@ -1,4 +1,4 @@
-// What the tests of the learner share: a reader over data in memory, small networks, a folder and a log of their own.
+// Shared by the tests of trainings: a reader over data in memory, small networks, a folder and a log of their own.
 #pragma once
 
 #include "Common/Log.h"
@@ -6,7 +6,7 @@
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "SGD/EpochLoop.h"
-#include "SGD/Trainer.h"
+#include "SGD/Trainer/Trainer.h"
 
 #include <algorithm>
 #include <cstddef>

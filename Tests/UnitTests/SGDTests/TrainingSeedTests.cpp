@@ -96,27 +96,6 @@ TEST_F(TrainingSeedTest, ARollBackSaysNothingOfSeeds)
     EXPECT_FALSE(Logged("goes on with trainingSeed"));
 }
 
-TEST_F(TrainingSeedTest, AModelOfEpochZeroKeepsItsStartValues)
-{
-    TrainingRequest request = Request(7, 0, 0);
-    StopAt(request, 1);
-    ASSERT_TRUE(FileExists(Path("m.dnn.0")));
-    request.buildForComparison = [this] { return Classifier(true); };
-    StopAt(request, 1);
-    EXPECT_FALSE(Logged("The start values are"));
-    request.buildForComparison = [this]
-    {
-        auto network = Classifier(true);
-        std::dynamic_pointer_cast<LearnableParameterNode>(network->Require("W1"))->InitUniform(4711, 1);
-        return network;
-    };
-    StopAt(request, 1);
-    EXPECT_TRUE(Logged("The start values are those of '" + Path("m.dnn.0") + "', not what trainingSeed=7 gives.\n"));
-    request.trainingSeed = 0;
-    StopAt(request, 1);
-    EXPECT_EQ(TimesLogged("The start values are"), 1u);
-}
-
 TEST_F(TrainingSeedTest, CheckpointsOfTheOriginalsStreamsAreAsBefore)
 {
     TrainingRequest request = Request(0, 0.5, 0);

@@ -149,7 +149,7 @@ TEST_F(WithinEpochTest, FewerDataThanBeforeAreRefused)
     EXPECT_EQ(MessageOf(ErrorKind::Data, [&] { Run(request); }),
               "the reader delivered 2 minibatches for epoch 1, but the training was stopped after "
               "5 of them; were the data or the reader's options changed? Without the model "
-              "'...at5' the epoch begins anew");
+              "'...at5' the epoch restarts");
 }
 
 TEST_F(WithinEpochTest, OtherDataThanBeforeAreTold)
@@ -182,7 +182,7 @@ TEST_F(WithinEpochTest, WithoutMakeModeAnOldPointIsKeptAside)
     EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.old")), model);
     EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.ckp.old")), checkpoint);
     EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") +
-                             "': makeMode=false begins anew; the model is kept as '" + Path("m.dnn.0.at3.old") +
+                             "': makeMode=false restarts the training; the model is kept as '" + Path("m.dnn.0.at3.old") +
                              "', and so is its checkpoint"),
               std::string::npos)
         << LogText();
@@ -259,7 +259,7 @@ TEST_F(WithinEpochTest, APointThatIsNewerThanTheFinalModelIsKeptAside)
     request.makeMode = true; // the final model was not moved away
     Run(request);
     EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") + "': the final model '" +
-                             Path("m.dnn") + "' is there; the model is kept as '" + Path("m.dnn.0.at3.old") + "'"),
+                             Path("m.dnn") + "' exists; the model is kept as '" + Path("m.dnn.0.at3.old") + "'"),
               std::string::npos)
         << LogText();
     EXPECT_TRUE(FileExists(Path("m.dnn.0.at3.ckp.old")));
@@ -359,7 +359,7 @@ namespace
 class WithinSearchTest : public WithinEpochTest
 {
 protected:
-    // A search whose trials are as long as the epoch: the last one may be the epoch.
+    // A search whose trials are as long as the epoch: the last trial may be the epoch.
     TrainingRequest SearchRequest(size_t maxEpochs, bool dropout = false)
     {
         TrainingRequest request = ClassifierRequest(maxEpochs, dropout);
@@ -371,317 +371,100 @@ protected:
         { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(120, 11))); };
         return request;
     }
-    // What is the log's since then; without times and what only a training that was stopped says.
-    std::string LogSince(size_t before)
+    // Stops after more and more minibatches of trials and epochs until the training ends, and compares its files with
+    // those of a training that was never stopped.
+    void ExpectSameBitsAfterStops(TrainingRequest request)
     {
-        std::string text;
-        std::istringstream lines(LogText().substr(before));
-        for (std::string line; std::getline(lines, line);)
-            if (line.starts_with("Finished ") || line.starts_with("Best Learn Rate "))
-                text += line.substr(0, line.find("EpochTime")) + "\n";
-        return text;
+        request.modelPath = Path("whole.dnn");
+        Run(request);
+        request.modelPath = Path("parts.dnn");
+        size_t count = 7;
+        while (!StopAt(request, count).empty())
+            count += 6;
+        EXPECT_GT(count, 25u);
+        EXPECT_EQ(BytesOf(Path("parts.dnn")), BytesOf(Path("whole.dnn")));
+        EXPECT_EQ(BytesOf(Path("parts.dnn.ckp")), BytesOf(Path("whole.dnn.ckp")));
+    }
+    void RemoveModels()
+    {
+        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+            if (entry.path().filename().string().find(".dnn") != std::string::npos)
+                std::filesystem::remove(entry.path());
     }
 };
 
 } // namespace
 
-TEST_F(WithinSearchTest, AStoppedTrialSavesItsPlaceAndTheTrialsBefore)
+TEST_F(WithinSearchTest, AStoppedSearchRestartsItsEpoch)
 {
     const TrainingRequest request = SearchRequest(2);
-    // In front of the epoch, 8 minibatches of the first trial, 3 of the second.
-    EXPECT_EQ(StopAt(request, 12), "the training was stopped as asked in the search before epoch 1, trial 2, after "
-                                   "minibatch 3; run the same command again to go on from '" +
-                                       Path("m.dnn.0.trial2.at3") + "'");
-    EXPECT_TRUE(FileExists(Path("m.dnn.0.trial2.at3")));
-    EXPECT_TRUE(FileExists(Path("m.dnn.0.trial2.at3.ckp")));
-    EXPECT_EQ(Count("SGD: Saving checkpoint model '" + Path("m.dnn.0.trial2.at3") +
-                    "' within trial 2 of the search before epoch 1\n"),
-              1u);
-    EXPECT_EQ(StopAt(request, 1), "the training was stopped as asked in front of epoch 1; run the same command again "
-                                  "to go on from '" +
-                                      Path("m.dnn.0.trial2.at3") + "'");
+    // The training asks before the epoch, after 8 minibatches of the first trial, and after 3 of the second.
+    EXPECT_EQ(StopAt(request, 12), "the training was stopped as asked in the search before epoch 1; run the same "
+                                   "command again to go on from '" +
+                                       Path("m.dnn.0") + "'");
+    for (const auto& entry : std::filesystem::directory_iterator(m_folder))
+        EXPECT_EQ(entry.path().string().find(".at"), std::string::npos) << entry.path();
     const size_t before = LogText().size();
     Run(request);
-    EXPECT_NE(LogText().find("Going on with the search before epoch 1: 1 trials are known, trial 2 goes on.\n", before),
-              std::string::npos);
-    EXPECT_NE(LogText().find("Going on behind minibatch 3 of the trial.\n", before), std::string::npos);
-    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3")));
-    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3.ckp")));
-
+    EXPECT_NE(LogText().find("Loading network from '" + Path("m.dnn.0") + "'.\n", before), std::string::npos);
     TrainingRequest whole = request;
     whole.modelPath = Path("whole.dnn");
-    const size_t beforeWhole = LogText().size();
     Run(whole);
-    EXPECT_EQ(LogText().substr(before, beforeWhole - before).find("Loading network"),
-              LogText().substr(before).find("Loading network"));
     EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("whole.dnn")));
     EXPECT_EQ(BytesOf(Path("m.dnn.1.ckp")), BytesOf(Path("whole.dnn.1.ckp")));
-    std::filesystem::remove(Path("m.dnn"));
-    const std::string log = LogSince(before), wholeLog = LogSince(beforeWhole);
-    EXPECT_EQ(log, wholeLog + wholeLog); // the known trial's line, too
 }
 
 TEST_F(WithinSearchTest, EndsWithTheSameBitsWhateverTheRule)
 {
-    // Trials of 4 and of 8 minibatches; the epoch's are 8.
+    // Trials have 4 or 8 minibatches; the epoch has 8.
     for (const GradientUpdateType rule : {GradientUpdateType::None, GradientUpdateType::FSAdaGrad})
         for (const auto& [minibatches, dropout] : {std::pair(size_t(4), true), {8, true}, {8, false}})
         {
             SCOPED_TRACE(Concat("rule ", int(rule), ", trials of ", minibatches, dropout ? " with dropout" : ""));
-            for (const auto& entry : std::filesystem::directory_iterator(m_folder))
-                if (entry.path().filename().string().find(".dnn") != std::string::npos)
-                    std::filesystem::remove(entry.path());
+            RemoveModels();
             TrainingRequest request = SearchRequest(3, dropout);
             request.options.gradUpdateType = rule;
             request.options.gaussianNoiseInjectStd = 0.001;
             request.options.traceLevel = 1;
             request.options.autoAdjust.numMiniBatch4LRSearch = minibatches;
-            ExpectSameBits(request, 7);
+            ExpectSameBitsAfterStops(request);
         }
     EXPECT_GT(Count(" without the last one, which is the epoch itself\n"), 2u);
     EXPECT_GE(Count("Finished Epoch[ 3 of 3]"), 6u);
 }
 
-TEST_F(WithinSearchTest, ASearchForASizeGoesOnToo)
+TEST_F(WithinSearchTest, AStoppedSearchForASizeEndsWithTheSameBits)
 {
     TrainingRequest request = SearchRequest(4, true);
     request.options.autoAdjust.numMiniBatch4LRSearch = 4;
     request.options.autoAdjust.autoAdjustMinibatch = true;
     request.options.autoAdjust.minibatchSizeTuningMax = 16;
     request.options.autoAdjust.minibatchSearchCriterionErrorMargin = 1000;
-    ExpectSameBits(request, 3);
+    ExpectSameBitsAfterStops(request);
     EXPECT_GT(Count("Search successful. New minibatchSize is "), 3u);
 }
 
-TEST_F(WithinSearchTest, SaveEveryMinutesSavesWithinTrials)
+TEST_F(WithinSearchTest, SaveEveryMinutesSavesNothingWithinTrials)
 {
     TrainingRequest request = SearchRequest(1);
     request.options.epochSize = 10;
-    const std::vector<std::string> seen = PointsOf(request);
-    ASSERT_GT(seen.size(), 12u);
-    EXPECT_EQ(seen[1], "");
-    EXPECT_EQ(seen[2], "m.dnn.0.trial1.at1 ");
-    EXPECT_EQ(seen[3], "m.dnn.0.trial1.at2 ");
-    EXPECT_EQ(seen[4], "m.dnn.0.trial2.at1 ");
-    for (const auto& entry : std::filesystem::directory_iterator(m_folder))
-        EXPECT_EQ(entry.path().string().find(".at"), std::string::npos) << entry.path();
+    size_t points = 0;
+    for (const std::string& files : PointsOf(request))
+        points += files.empty() ? 0 : 1;
+    EXPECT_LE(points, 2u); // minibatches of the epoch
 }
 
-TEST_F(WithinSearchTest, OtherOptionsThanBeforeAreToldAndTheirTrialsRunAnew)
+// A stopped search keeps nothing, so a changed option holds for all trials of the repeated search.
+TEST_F(WithinSearchTest, AChangedOptionHoldsForTheRepeatedSearch)
 {
     TrainingRequest request = SearchRequest(2);
-    StopAt(request, 12); // in the second trial
-    request.options.autoAdjust.numMiniBatch4LRSearch = 3;
+    StopAt(request, 12);
+    request.options.l2RegWeight = 0.02;
     Run(request);
-    EXPECT_EQ(Count("the search before epoch 1 asks for another trial than before the training was stopped (were "
-                    "options changed?); "
-                    "the search goes on with trial 1, without what was found from there on\n"),
-              1u);
     const std::string changed = BytesOf(Path("m.dnn"));
     request.modelPath = Path("whole.dnn");
     Run(request);
     EXPECT_EQ(changed, BytesOf(Path("whole.dnn")));
-
-    // The first trial is the same, at rate 0; the second begins elsewhere.
-    request = SearchRequest(2);
-    request.modelPath = Path("other.dnn");
-    request.options.learningRatesPerSample = 0.05f; // of the first epoch
-    StopAt(request, 1 + 8 + 1 + 8 + 3);             // a whole epoch, and into the second trial
-    ASSERT_TRUE(FileExists(Path("other.dnn.1.trial2.at3")));
-    request.options.minibatchSize = 4;
-    Run(request);
-    EXPECT_EQ(Count("the search before epoch 2 asks for another trial than"), 1u);
-}
-
-// Trials that were made under other settings say nothing of these.
-TEST_F(WithinSearchTest, OtherSettingsThanThoseOfTheTrialsBeginTheSearchAnew)
-{
-    using Change = std::function<void(SgdOptions&)>;
-    for (const auto& [difference, change] :
-         std::vector<std::pair<std::string, Change>>{
-             {"L1RegWeight=0 (now 0.01)", [](SgdOptions& options) { options.l1RegWeight = 0.01; }},
-             {"L2RegWeight=0 (now 0.02)", [](SgdOptions& options) { options.l2RegWeight = 0.02; }},
-             {"dropoutRate=0.02 (now 0.5)", [](SgdOptions& options) { options.dropoutRate = 0.5; }},
-             {"hSmoothingWeight=0.95 (now 0.5), seqGammarUsesMBR=0 (now 1)",
-              [](SgdOptions& options)
-              {
-                  options.hSmoothingWeight = 0.5;
-                  options.seqGammarUsesMBR = true;
-              }},
-             {"frameDropThresh=1e-10 (now 0), seqGammarAMF=14 (now 7), seqGammarLMF=14 (now 8), seqGammarBMMIFactor=0 "
-              "(now 0.5), seqGammarWordPen=0 (now -1)",
-              [](SgdOptions& options)
-              {
-                  options.frameDropThresh = 0;
-                  options.seqGammarAMF = 7;
-                  options.seqGammarLMF = 8;
-                  options.seqGammarBMMIFactor = 0.5;
-                  options.seqGammarWordPen = -1;
-              }},
-             {"momentumPerMB=0.9 (now 0.5), useNAG=0 (now 1)",
-              [](SgdOptions& options)
-              {
-                  options.momentumPerMB = 0.5f;
-                  options.useNAG = true;
-              }},
-             {"momentumPerMB=0.9 (now momentumPerSample=0.75)",
-              [](SgdOptions& options) { options.momentumPerSample = 0.75f; }}})
-    {
-        SCOPED_TRACE(difference);
-        TrainingRequest request = SearchRequest(1, true);
-        request.options.momentumPerMB = 0.9f;
-        StopAt(request, 12);
-        change(request.options);
-        if (!request.options.momentumPerSample.empty())
-            request.options.momentumPerMB = {};
-        Run(request);
-        EXPECT_EQ(Count("m.dnn.0.trial2.at3.ckp' has trials that were made with " + difference +
-                        "; the search goes on with trial 1, without what was found from there on\n"),
-                  1u)
-            << LogText();
-        const std::string changed = BytesOf(Path("m.dnn"));
-        request.modelPath = Path("whole.dnn");
-        Run(request);
-        EXPECT_EQ(changed, BytesOf(Path("whole.dnn")));
-        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
-            if (entry.path().filename().string().find(".dnn") != std::string::npos)
-                std::filesystem::remove(entry.path());
-    }
-}
-
-// A trial goes on from the model and the checkpoint that its search began with, and with a checkpoint of its own.
-TEST_F(WithinSearchTest, ATrialWithoutWhatItBeganWithDoesNotGoOn)
-{
-    TrainingRequest request = SearchRequest(2);
-    request.options.learningRatesPerSample = 0.05f; // of the first epoch
-    request.modelPath = Path("whole.dnn");
-    Run(request);
-    const std::string whole = BytesOf(Path("whole.dnn"));
-    const auto removeAll = [this]
-    {
-        for (const auto& entry : std::filesystem::directory_iterator(m_folder))
-            if (entry.path().filename().string().starts_with("m.dnn"))
-                std::filesystem::remove(entry.path());
-    };
-    request.modelPath = Path("m.dnn");
-    for (const char* lost : {"m.dnn.1", "m.dnn.1.ckp", "m.dnn.1.trial2.at3.ckp"})
-    {
-        SCOPED_TRACE(lost);
-        removeAll();
-        const std::string message = StopAt(request, 1 + 8 + 1 + 8 + 3);
-        ASSERT_NE(message.find("before epoch 2, trial 2, after minibatch 3"), std::string::npos) << message;
-        if (std::string(lost) == "m.dnn.1") // damaged
-        {
-            const auto time = std::filesystem::last_write_time(Path(lost));
-            std::ofstream(Path(lost), std::ios::binary) << "x";
-            std::filesystem::last_write_time(Path(lost), time);
-        }
-        else
-            std::filesystem::remove(Path(lost));
-        const size_t before = LogText().size();
-        Run(request);
-        EXPECT_EQ(LogText().find("Going on with the search", before), std::string::npos) << LogText().substr(before);
-        if (std::string(lost) != "m.dnn.1.ckp") // its smoothed gradients are gone
-        {
-            EXPECT_EQ(BytesOf(Path("m.dnn")), whole);
-        }
-    }
-}
-
-TEST_F(WithinSearchTest, AMomentumThatIsTheDefaultIsNoOtherSetting)
-{
-    TrainingRequest request = SearchRequest(1);
-    request.options.momentumPerMB = {};
-    StopAt(request, 12);
-    TrainingRequest other = request;
-    other.options.momentumPerMB = 0.5f;
-    StopAt(other, 1);
-    EXPECT_EQ(Count("has trials that were made with momentumPerMB=0.9 (now 0.5);"), 1u) << LogText();
-
-    request.modelPath = other.modelPath = Path("same.dnn");
-    StopAt(request, 12);
-    other.options.momentumPerMB = 0.9f;
-    const size_t before = LogText().size();
-    Run(other);
-    EXPECT_NE(LogText().find("1 trials are known, trial 2 goes on.\n", before), std::string::npos) << LogText();
-    EXPECT_EQ(LogText().find("has trials that were made with", before), std::string::npos);
-}
-
-TEST_F(WithinSearchTest, ASearchThatIsNotAskedForAnyMoreDoesNotGoOn)
-{
-    TrainingRequest request = SearchRequest(2);
-    StopAt(request, 12);
-    request.options.autoAdjust.autoAdjustLR = LearningRateSearch::None;
-    request.options.learningRatesPerSample = 0.05f;
-    Run(request);
-    EXPECT_EQ(Count("m.dnn.0.trial2.at3.ckp' is of a search before epoch 1, which the options do not ask for any more; "
-                    "what it has found is not used\n"),
-              1u)
-        << LogText();
-    EXPECT_EQ(Count("Going on with the search"), 0u);
-    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3")));
-    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3.ckp")));
-    // A list of rates that now covers the epoch says the same.
-    request = SearchRequest(2);
-    request.modelPath = Path("other.dnn");
-    StopAt(request, 12);
-    request.options.learningRatesPerSample = 0.05f;
-    Run(request);
-    EXPECT_EQ(Count("which the options do not ask for any more"), 2u);
-    EXPECT_EQ(Count("Going on with the search"), 0u);
-    EXPECT_EQ(Count("The search before epoch 2"), 1u);
-}
-
-TEST_F(WithinSearchTest, WhatCannotBeUsedIsToldAndRunsAnew)
-{
-    TrainingRequest request = SearchRequest(1);
-    request.modelPath = Path("whole.dnn");
-    Run(request);
-    request.modelPath = Path("m.dnn");
-    const auto expectAnew = [&](const char* why)
-    {
-        Run(request);
-        EXPECT_EQ(Count(why), 1u) << LogText();
-        EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("whole.dnn")));
-        std::filesystem::remove(Path("m.dnn"));
-    };
-    StopAt(request, 12);
-    std::ofstream(Path("m.dnn.0.trial2.at3.ckp"), std::ios::binary) << "no checkpoint";
-    expectAnew("; the search begins anew\n");
-
-    StopAt(request, 12);
-    std::ofstream(Path("m.dnn.0.trial2.at3"), std::ios::binary) << "no model";
-    std::filesystem::last_write_time(Path("m.dnn.0.trial2.at3"),
-                                     std::filesystem::last_write_time(Path("m.dnn.0.trial2.at3.ckp")));
-    expectAnew("; the search goes on with trial 2, without what was found from there on\n");
-
-    StopAt(request, 12);
-    request.options.gradUpdateType = GradientUpdateType::AdaGrad;
-    Run(request);
-    EXPECT_EQ(Count("m.dnn.0.trial2.at3.ckp' is of a training with gradUpdateType=none; the search goes on with trial "
-                    "1, without what was found from there on\n"),
-              1u)
-        << LogText();
-    std::filesystem::remove(Path("m.dnn"));
-
-    request.options.gradUpdateType = GradientUpdateType::None;
-    StopAt(request, 12);
-    request.trainingSeed = 3;
-    Run(request);
-    EXPECT_EQ(Count("m.dnn.0.trial2.at3.ckp' is of a training with another trainingSeed; the search goes on with trial "
-                    "1, without what was found from there on\n"),
-              1u);
-}
-
-TEST_F(WithinSearchTest, WithoutMakeModeItsPlaceIsKeptAside)
-{
-    TrainingRequest request = SearchRequest(2);
-    StopAt(request, 12);
-    request.makeMode = false;
-    Run(request);
-    EXPECT_FALSE(FileExists(Path("m.dnn.0.trial2.at3")));
-    EXPECT_TRUE(FileExists(Path("m.dnn.0.trial2.at3.old")));
-    EXPECT_TRUE(FileExists(Path("m.dnn.0.trial2.at3.ckp.old")));
 }
 
 } // namespace cntk

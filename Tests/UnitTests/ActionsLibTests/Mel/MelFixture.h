@@ -1,4 +1,4 @@
-// A model for scripts of the model editing language, and what becomes of it.
+// Runs scripts of the model editing language on a model and shows the result.
 #pragma once
 
 #include "ActionsLib/Mel/MelEditor.h"

@@ -1,5 +1,5 @@
 // The functions of the language: each of the original's names, in any case, and the type of node that it makes.
-#include "ActionsLib/Ndl/NdlCallBinder.h"
+#include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -61,7 +61,7 @@ NdlExpression CallOf(const std::string& name, const NdlFunction& function, const
     return call;
 }
 
-// Whether the parameter is taken when it is given by name: it arrives, without a warning.
+// Returns true if the parameter can be given by name: it arrives, without a warning.
 bool IsTaken(const std::string& name, const std::string& parameter)
 {
     const NdlFunction function = FindNdlFunction(Standard(), name);
@@ -177,8 +177,7 @@ TEST(NdlFunctionsTest, EveryFunctionIsCallableUnderAllItsNames)
     EXPECT_EQ(FindNdlFunction(registry, "RowSlicete").form, NdlFunction::Form::None); // the book's misprint
 }
 
-// What a signature shows in braces is accepted by name, and all that is accepted is in the signature: in braces, or by
-// position.
+// Functions accept every parameter that their signature shows in braces. The signature shows every accepted parameter.
 TEST(NdlFunctionsTest, SignaturesShowWhatIsAccepted)
 {
     std::set<std::string> all{"imageLayout"};

@@ -133,9 +133,10 @@ TEST(NdlParserTests, ExplainsMistakes)
     EXPECT_EQ(ParsingReport("h Plus(a)"), "    1 | h Plus(a)\n"
                                           "      | ^\n"
                                           "net.ndl:1:1: error: '=' or '(' expected after 'h', found 'P'");
-    EXPECT_EQ(ParsingReport("h=\n"), "    1 | h=\n"
-                                     "      | ^\n"
-                                     "net.ndl:1:1: error: no value given for 'h'; it stands on the line of the '='");
+    EXPECT_EQ(ParsingReport("h=\n"),
+              "    1 | h=\n"
+              "      | ^\n"
+              "net.ndl:1:1: error: no value given for 'h'; the value must be on the line of the '='");
     EXPECT_EQ(ParsingReport("h=Plus(a, tag=)"),
               "    1 | h=Plus(a, tag=)\n"
               "      |           ^~~\n"
@@ -157,8 +158,8 @@ TEST(NdlParserTests, ExplainsMistakes)
         ParsingReport("a=b c"),
         "    1 | a=b c\n"
         "      |     ^\n"
-        "net.ndl:1:5: error: the end of the statement expected, found 'c'; '(' begins the arguments of a call, and a "
-        "newline, ';' or ',' the next statement");
+        "net.ndl:1:5: error: the end of the statement expected, found 'c'; statements are separated by a newline, "
+        "';' or ','");
 }
 
 // The message line alone.
@@ -168,17 +169,6 @@ std::string ParsingMessage(const std::string& text)
     return report.substr(report.rfind('\n') + 1);
 }
 
-TEST(NdlParserTests, SaysWhatIsMeantByACharacterBehindAStatement)
-{
-    EXPECT_EQ(ParsingMessage("h=Tanh(a))"),
-              "net.ndl:1:10: error: the end of the statement expected, found ')', which closes nothing");
-    EXPECT_EQ(ParsingMessage("h=Tanh(a)#b"),
-              "net.ndl:1:10: error: the end of the statement expected, found '#'; a comment begins behind a blank");
-    EXPECT_EQ(ParsingMessage("h=Tanh{a}"),
-              "net.ndl:1:7: error: the end of the statement expected, found '{'; the arguments "
-              "of a call stand in parentheses: Tanh(...)");
-}
-
 TEST(NdlParserTests, BracketsThatDoNotMatch)
 {
     EXPECT_EQ(ParsingMessage("F(x) {\n y=Tanh(x)\n]\n"),
@@ -186,33 +176,25 @@ TEST(NdlParserTests, BracketsThatDoNotMatch)
     EXPECT_EQ(ParsingMessage("F(x) {\n y=Times(W, x\n z=Plus(y, b)\n}\n"),
               "net.ndl:4:1: error: ')' expected to close the '(' at net.ndl:2:9, found '}'");
     EXPECT_EQ(ParsingMessage("m=[\nF(x)\n y=Tanh(x)\n}\n]"),
-              "net.ndl:4:1: error: ']' expected to close the '[' at net.ndl:1:3, found '}'; a macro 'F(x)', as at "
-              "net.ndl:2:1, needs a '{' before its statements");
+              "net.ndl:4:1: error: ']' expected to close the '[' at net.ndl:1:3, found '}'");
     EXPECT_EQ(ParsingMessage("m=[\n y=Tanh(x)\n}\n]"),
               "net.ndl:3:1: error: ']' expected to close the '[' at net.ndl:1:3, found '}'");
-    EXPECT_EQ(ParsingMessage("W=Parameter(3,\n4]\n"),
-              "net.ndl:2:2: error: ',' or ')' expected, found ']'; it is to close the '(' at net.ndl:1:12");
-    EXPECT_EQ(ParsingMessage("F {\n y=Tanh(x)\n}\n"),
-              "net.ndl:1:1: error: '=' or '(' expected after 'F', found '{'; a macro "
-              "has parentheses, empty ones too: F() {");
+    EXPECT_EQ(ParsingMessage("W=Parameter(3,\n4]\n"), "net.ndl:2:2: error: ',' or ')' expected, found ']'");
+    EXPECT_EQ(ParsingMessage("F {\n y=Tanh(x)\n}\n"), "net.ndl:1:1: error: '=' or '(' expected after 'F', found '{'");
     EXPECT_EQ(ParsingMessage("h=Tanh\n(x)\n"),
               "net.ndl:2:1: error: a name expected at the beginning of a statement, found "
-              "'('; the '(' of a call stands on the line of its name");
-    EXPECT_EQ(ParsingMessage("W=Parameter 3,4)"),
-              "net.ndl:1:13: error: the end of the statement expected, found '3'; '(' "
-              "begins the arguments of a call, and a newline, ';' or ',' the next "
-              "statement");
+              "'('; the '(' of a call must be on the line of its name");
+    EXPECT_EQ(ParsingMessage("W=Parameter 3,4)"), "net.ndl:1:13: error: the end of the statement expected, found '3'; "
+                                                  "statements are separated by a newline, ';' or ','");
 }
 
 TEST(NdlParserTests, CommasBetweenStatements)
 {
-    const std::string hint =
-        "; ',' separates statements, too: a list stands in parentheses, name=(a, b), and a number has "
-        "a point";
     EXPECT_EQ(ParsingMessage("OutputNodes=a,b\n"),
-              "net.ndl:1:15: error: '=' or '(' expected after 'b', found the end of the line" + hint);
+              "net.ndl:1:15: error: '=' or '(' expected after 'b', found the end of the line");
     EXPECT_EQ(ParsingMessage("x=1,5\n"),
-              "net.ndl:1:5: error: a name expected at the beginning of a statement, found the number '5'" + hint);
+              "net.ndl:1:5: error: a name expected at the beginning of a statement, found the number '5'; lists need "
+              "parentheses: name=(a, b)");
 }
 
 TEST(NdlParserTests, CharactersThatOnlyLookRight)
@@ -223,22 +205,15 @@ TEST(NdlParserTests, CharactersThatOnlyLookRight)
     EXPECT_EQ(ParsingMessage("h=Tanh(a)\xe9\n"),
               "net.ndl:1:10: error: the end of the statement expected, found the byte 233, "
               "which is no UTF-8; statements are separated by a newline, ';' or ','");
-    EXPECT_EQ(ParsingMessage("a=1\rb=2\r"),
-              "net.ndl:1:5: error: the end of the statement expected, found 'b'; the lines end "
-              "with a carriage return alone, expected newlines");
-    EXPECT_EQ(ParsingMessage("z=Times(W, \\\nx)"),
-              "net.ndl:1:12: error: '\\' continues no line; the arguments of a call may go over several lines by "
-              "themselves, other statements stand on one");
 }
 
 TEST(NdlParserTests, ParenthesesAroundWhatStandsAlone)
 {
     EXPECT_EQ(ParsingMessage("F((x))=Tanh(x)"),
-              "net.ndl:1:3: error: the name of a parameter of macro 'F' expected, found '(x)'; parentheses belong to "
-              "calls and lists only: write x");
+              "net.ndl:1:3: error: the name of a parameter of macro 'F' expected, found the list '(x)'");
     EXPECT_EQ(ParsingMessage("F(x)=(Tanh(x))"),
-              "net.ndl:1:6: error: a function call expected as the body of macro 'F', found '(Tanh(x))'; parentheses "
-              "belong to calls and lists only: write Tanh(x)");
+              "net.ndl:1:6: error: a function call expected as the body of macro 'F', found the list "
+              "'(Tanh(x))'");
     EXPECT_EQ(ParsingMessage("h=Plus((a, b)=3, c)"),
               "net.ndl:1:8: error: the name of an optional parameter expected before '=', found the list '(a, b)'");
     EXPECT_EQ(ParsingMessage("h=Plus(Tanh( a\n)=3, c)"),

@@ -1,7 +1,7 @@
 // Places of a script with variables, as the user wrote it.
 #include "ActionsLib/Mel/MelEditor.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
-#include "ActionsLib/Ndl/ScriptText.h"
+#include "ActionsLib/Ndl/NdlParser.h"
 #include "Common/Error.h"
 #include "CommonTests/TemporaryFolder.h"
 #include "CommonTests/ThrownErrors.h"
@@ -16,7 +16,7 @@ namespace
 
 using testing::HasSubstr;
 
-// What of the source a stretch of the script stands for.
+// Returns the part of the source to which a range of the script belongs.
 std::string Shown(const ScriptText& script, std::string_view stretch)
 {
     const size_t begin = script.Text().find(stretch);
@@ -79,7 +79,7 @@ class ScriptFileTests : public testing::Test
 protected:
     ScriptFileTests() { m_folder.Enter(); }
 
-    // Of the network that the block describes.
+    // Returns the error of the network that the block describes.
     static std::string NdlError(const std::string& config)
     {
         const auto root = ConfigParameters::Parse(config, "exp.cntk");
@@ -98,7 +98,7 @@ TEST_F(ScriptFileTests, NdlErrorsShowWhatTheUserWrote)
     m_folder.Write("net.ndl", "x=Input($wide$, tag=feature)\ny=Plus($node$, z) # $node$\n");
     EXPECT_EQ(NdlError("wide=1000000\nnode=x\nNDLNetworkBuilder=[networkDescription=net.ndl]"),
               "    2 | y=Plus($node$, z) # $node$\n      |                ^\n"
-              "net.ndl:2:16: error: unknown variable 'z'; names there: 'x', 'y'");
+              "net.ndl:2:16: error: unknown variable 'z'");
     EXPECT_THAT(NdlError("wide=1000000\nnode=Nobody\nNDLNetworkBuilder=[networkDescription=net.ndl]"),
                 HasSubstr("    2 | y=Plus($node$, z) # $node$\n      |        ^~~~~~\n"
                           "net.ndl:2:8: error: unknown variable 'Nobody'"));

@@ -16,7 +16,7 @@ namespace
 class CountingRuntime final : public EmulatedRuntime
 {
 public:
-    // Work runs at once, so that the test can read results without waiting.
+    // Runs work immediately, so that the test can read results without waiting.
     CountingRuntime() : EmulatedRuntime(EmulatedMemory::Locked, c_emulatedMemoryBytes, WorkOrder::Eager) {}
 
     void Synchronize(GpuStream) override { ++waits; }

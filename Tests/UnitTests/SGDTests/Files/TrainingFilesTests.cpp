@@ -142,35 +142,33 @@ TEST_F(TrainingFilesTest, TemporariesOfThisTrainingAndNoOthersAreStale)
     EXPECT_TRUE(TrainingFiles(Path("gone/m.dnn"), 4).StaleTemporaries().empty());
 }
 
-TEST_F(TrainingFilesTest, PlacesWithinTrialsComeBeforeThoseOfTheirEpoch)
+TEST_F(TrainingFilesTest, PointsAreOrderedAndMovedAsideUnderNewNames)
 {
-    const WithinEpochPoint inTrial{2, 500, 3}, inLaterTrial{2, 4, 12}, inEpoch{2, 10}, before{1, 900};
-    EXPECT_EQ(m_files.Model(inTrial), Path("m.dnn.2.trial3.at500"));
-    EXPECT_EQ(m_files.Checkpoint(inTrial), Path("m.dnn.2.trial3.at500.ckp"));
+    const WithinEpochPoint early{2, 10}, late{2, 500}, before{1, 900};
+    EXPECT_EQ(m_files.Model(late), Path("m.dnn.2.at500"));
+    EXPECT_EQ(m_files.Checkpoint(late), Path("m.dnn.2.at500.ckp"));
     int age = 20;
-    for (const char* name : {"m.dnn.1.at900", "m.dnn.2", "m.dnn.2.trial3.at500", "m.dnn.2.trial12.at4", "m.dnn.2.at10"})
+    for (const char* name : {"m.dnn.1.at900", "m.dnn.2", "m.dnn.2.at10", "m.dnn.2.at500"})
         for (const char* suffix : {"", ".ckp"})
             Touch(std::string(name) + suffix, age--);
-    for (const char* name : {"m.dnn.2.trial.at4", "m.dnn.2.trial0.at4", "m.dnn.2.trial03.at4", "m.dnn.2.trial3",
-                             "m.dnn.2.trial3.at", "m.dnn.2.at500.trial3", "m.dnn.2.trial3.at500.old"})
+    for (const char* name : {"m.dnn.2.at", "m.dnn.2.at04", "m.dnn.2.trial3.at500", "m.dnn.2.at500.old"})
         Touch(name, 1);
-    EXPECT_EQ(m_files.WithinEpochPoints(), (std::vector<WithinEpochPoint>{inEpoch, inLaterTrial, inTrial, before}));
-    EXPECT_TRUE(m_files.IsUsable(inTrial));
-    // From the model of two epochs: nothing of its epoch is past.
+    EXPECT_EQ(m_files.WithinEpochPoints(), (std::vector<WithinEpochPoint>{late, early, before}));
+    EXPECT_TRUE(m_files.IsUsable(late));
+    // A training that resumes after two epochs is not past any point of the third one.
     EXPECT_TRUE(m_files.IsOutlived(before, 2, std::nullopt));
-    EXPECT_FALSE(m_files.IsOutlived(inTrial, 2, std::nullopt));
-    EXPECT_TRUE(m_files.IsOutlived(inTrial, 2, inLaterTrial));
-    EXPECT_FALSE(m_files.IsOutlived(inEpoch, 2, inLaterTrial));
-    EXPECT_TRUE(m_files.IsOutlived(inLaterTrial, 2, inEpoch));
+    EXPECT_FALSE(m_files.IsOutlived(early, 2, std::nullopt));
+    EXPECT_TRUE(m_files.IsOutlived(early, 2, late));
+    EXPECT_FALSE(m_files.IsOutlived(late, 2, early));
 
-    Touch("m.dnn.2.trial3.at500.tmp", 1);
-    EXPECT_EQ(m_files.StaleTemporaries(), std::vector<std::string>{Path("m.dnn.2.trial3.at500.tmp")});
-    // Neither an older model nor an older checkpoint that was moved aside is written over.
+    Touch("m.dnn.2.at500.tmp", 1);
+    EXPECT_EQ(m_files.StaleTemporaries(), std::vector<std::string>{Path("m.dnn.2.at500.tmp")});
+    // Neither an older model nor an older checkpoint that was moved aside is overwritten.
     Touch("m.dnn.2.at10.ckp.old", 30);
-    EXPECT_EQ(m_files.MoveAside(inEpoch), Path("m.dnn.2.at10.old2"));
+    EXPECT_EQ(m_files.MoveAside(early), Path("m.dnn.2.at10.old2"));
     EXPECT_TRUE(FileExists(Path("m.dnn.2.at10.ckp.old2")));
-    EXPECT_EQ(m_files.MoveAside(inTrial), Path("m.dnn.2.trial3.at500.old2"));
-    EXPECT_FALSE(FileExists(Path("m.dnn.2.trial3.at500.ckp")));
+    EXPECT_EQ(m_files.MoveAside(late), Path("m.dnn.2.at500.old2"));
+    EXPECT_FALSE(FileExists(Path("m.dnn.2.at500.ckp")));
 }
 
 TEST_F(TrainingFilesTest, SeveralNetworksHaveModelsOfTheirOwnAndOneCheckpoint)
@@ -221,12 +219,12 @@ TEST_F(TrainingFilesTest, PointsOfWhichOneNetworksModelIsThereAreOutlived)
 {
     const TrainingFiles files = TrainingFiles::OfNetworks(Path("m.dnn"), 4, 2);
     Touch("m.dnn.0.1.at10", 5);
-    Touch("m.dnn.0.2.trial3.at4", 5);
+    Touch("m.dnn.0.2.at4", 5);
     Touch("m.dnn.1.3.at7", 5);
     Touch("m.dnn.2.1.at10", 5); // of a third network
-    const WithinEpochPoint first{1, 10}, inTrial{2, 4, 3}, last{3, 7};
-    EXPECT_EQ(files.WithinEpochPoints(), (std::vector<WithinEpochPoint>{last, inTrial, first}));
-    for (const WithinEpochPoint& point : {first, inTrial, last})
+    const WithinEpochPoint first{1, 10}, second{2, 4}, last{3, 7};
+    EXPECT_EQ(files.WithinEpochPoints(), (std::vector<WithinEpochPoint>{last, second, first}));
+    for (const WithinEpochPoint& point : {first, second, last})
     {
         EXPECT_FALSE(files.IsUsable(point));
         EXPECT_TRUE(files.IsOutlived(point, std::nullopt, std::nullopt));

@@ -1,4 +1,4 @@
-// Minibatches of a reader that follows another one: by keys, by order, what is missing.
+// Tests minibatches of a following reader: by keys, by order, and with missing sequences.
 #include "Common/Error.h"
 #include "SGD/Minibatches/FollowingReader.h"
 #include "SGD/Minibatches/MinibatchSource.h"
@@ -10,7 +10,7 @@ namespace cntk
 namespace
 {
 
-// Sequence n holds n*10, n*10 + 1, ...; two sequences a minibatch, in buffers and a layout that are used again.
+// Sequence n holds n*10, n*10 + 1, ... Minibatches have two sequences, in buffers and a layout that are reused.
 class TestReader final : public IDataReader<double>
 {
 public:
@@ -101,7 +101,7 @@ MBLayout LayoutOf(const std::vector<size_t>& lengths)
 HostMinibatch<double> Get(FollowingReader<double>& reader, const MBLayout& layout, const std::vector<std::string>& keys)
 {
     HostMinibatch<double> minibatch;
-    reader.Want({&layout, layout.Columns(), &keys});
+    reader.Follow({&layout, layout.Columns(), &keys});
     EXPECT_TRUE(reader.GetMinibatch(minibatch));
     return minibatch;
 }
@@ -130,9 +130,9 @@ TEST(FollowingReaderTest, SequencesOfTheSameKeys)
     EXPECT_EQ(batch.values, (std::vector<double>{40, 10, 20, 41, 11, 0}));
     EXPECT_EQ(batch.layout->ParallelSequences(), 3u);
     EXPECT_TRUE(batch.layout->IsGap(2, 1));
-    EXPECT_EQ(reader.Rest(), "sequence 'c' of encoderReader is missing in decoderReader");
+    EXPECT_EQ(reader.DescribeUnmatched(), "sequence 'c' of encoderReader is missing in decoderReader");
     EXPECT_EQ(Get(reader, LayoutOf({1}), {"c"}).streams[0].values, (std::vector<double>{30, 31, 32}));
-    EXPECT_EQ(reader.Rest(), "");
+    EXPECT_EQ(reader.DescribeUnmatched(), "");
     EXPECT_EQ(ErrorOf(reader, LayoutOf({1}), {"e"}),
               "sequence 'e' of decoderReader is missing in encoderReader, which has 4 sequences");
     reader.StartEpoch({});
@@ -144,13 +144,13 @@ TEST(FollowingReaderTest, AsManyAsComeNextWithoutKeys)
     FollowingReader<double> reader = Follow(c_nameless);
     EXPECT_EQ(Get(reader, LayoutOf({1, 1, 1}), {}).streams[0].values,
               (std::vector<double>{10, 20, 30, 11, 0, 31, 0, 0, 32}));
-    EXPECT_EQ(reader.Rest(), "sequence 4 of encoderReader is missing in decoderReader");
+    EXPECT_EQ(reader.DescribeUnmatched(), "sequence 4 of encoderReader is missing in decoderReader");
     EXPECT_EQ(ErrorOf(reader, LayoutOf({1, 1}), {}),
               "sequence 5 of decoderReader is missing in encoderReader, which has only 4 sequences");
 }
 
-// What is left of an epoch is no part of the next one.
-TEST(FollowingReaderTest, EachEpochBeginsAnew)
+// Sequences that an epoch has not delivered are not part of the next epoch.
+TEST(FollowingReaderTest, EachEpochRestarts)
 {
     FollowingReader<double> reader = Follow(c_named), nameless = Follow(c_nameless);
     for (int epoch = 0; epoch < 2; epoch++)
@@ -164,7 +164,7 @@ TEST(FollowingReaderTest, EachEpochBeginsAnew)
     EXPECT_EQ(Get(nameless, LayoutOf({1, 1}), {}).streams[0].values, (std::vector<double>{10, 20, 11, 0}));
 }
 
-TEST(FollowingReaderTest, ASequenceThatGoesOnIsRefused)
+TEST(FollowingReaderTest, ACutSequenceIsRefused)
 {
     FollowingReader<double> reader = Follow(c_named);
     MBLayout cut;
@@ -175,8 +175,8 @@ TEST(FollowingReaderTest, ASequenceThatGoesOnIsRefused)
               "those longer than minibatchSize)");
 }
 
-// A minibatch that is passed over on the way to where an epoch goes on takes its sequences along.
-TEST(FollowingReaderTest, PassedOverWithTheMinibatchThatItFollows)
+// A minibatch that is skipped on the way to a resumed position also skips its sequences in the following reader.
+TEST(FollowingReaderTest, SkippedWithTheMinibatchOfTheLeader)
 {
     for (const bool skips : {false, true})
     {
@@ -188,7 +188,7 @@ TEST(FollowingReaderTest, PassedOverWithTheMinibatchThatItFollows)
         MinibatchSource source(std::make_unique<TestReader>(c_nameless, false));
         source.BindTo({said});
         auto other = std::make_unique<MinibatchSource>(std::make_unique<TestReader>(c_nameless, false));
-        source.Accompany(std::move(other), {read}, "encoderReader", "decoderReader");
+        source.AddCompanion(std::move(other), {read}, "encoderReader", "decoderReader");
         source.StartEpoch({});
         EXPECT_TRUE(skips ? source.Skip() : source.Next());
         EXPECT_TRUE(source.Next());

@@ -1,4 +1,4 @@
-// Minibatches cut by their parallel sequences.
+// Tests minibatches that are cut by their parallel sequences.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "SGD/Minibatches/MinibatchParts.h"
@@ -11,7 +11,7 @@ namespace cntk
 namespace
 {
 
-// Three sequences of 2, 1 and 2 steps, side by side; the values say where they come from.
+// Three parallel sequences of 2, 1 and 2 steps. The values identify the columns.
 HostMinibatch<float> ThreeSequences()
 {
     HostMinibatch<float> minibatch;
@@ -44,7 +44,7 @@ HostMinibatch<float> ThreeSequences()
 TEST(MinibatchParts, HowMany)
 {
     EXPECT_EQ(PartCount({.parts = 3}, 100, 10), 3u);
-    EXPECT_EQ(PartCount({.parts = 30}, 100, 10), 10u); // no more than sequences
+    EXPECT_EQ(PartCount({.parts = 30}, 100, 10), 10u); // at most one part per sequence
     EXPECT_EQ(PartCount({.parts = 1, .maxColumns = 30}, 100, 10), 4u);
     EXPECT_EQ(PartCount({.parts = 5, .maxColumns = 30}, 100, 10), 5u);
     EXPECT_EQ(PartCount({.parts = 1, .maxColumns = 100}, 100, 10), 1u);
@@ -69,7 +69,7 @@ TEST(MinibatchParts, RowsOfSequencesWithTheirColumns)
     EXPECT_EQ(part.streams[1].columnStarts, (std::vector<int32_t>{0, 2, 2, 2, 3}));
 }
 
-// By the ids that sequences have in the part: those of the whole, or new ones where sequences stand side by side anew.
+// Lattices belong to the ids of sequences in the part: the original ids, or new ids if sequences are packed again.
 TEST(MinibatchParts, LatticesGoWithTheirSequences)
 {
     HostMinibatch<float> whole = ThreeSequences();
@@ -110,7 +110,8 @@ TEST(MinibatchParts, SequencesThatGoOnNeedTheirPlaceAmongAll)
               "streams when the reader truncates them; there are 3 and 2");
 }
 
-// Words of four sequences in three rows, [0 and 2] [1] [3], and a label for each: cut by rows they would be other ones.
+// Words of four sequences in three rows, [0 and 2] [1] [3], and a label for each sequence. Cutting both by rows would
+// select different sequences.
 TEST(MinibatchParts, StreamsOfOtherLengthsGiveTheSameSequences)
 {
     HostMinibatch<float> whole;
@@ -138,7 +139,7 @@ TEST(MinibatchParts, StreamsOfOtherLengthsGiveTheSameSequences)
                         .rowIndices = {0, 1, 2, 3},
                         .columnStarts = {0, 1, 2, 3, 4},
                         .layout = labels};
-    auto table = std::make_shared<MBLayout>(); // of words: in one part, so that it counts once
+    auto table = std::make_shared<MBLayout>(); // a table of words is in one part, so that it counts once
     table->InitAsFrameMode(1);
     whole.streams[2] = {.rows = 2,
                         .columns = 1,
@@ -148,7 +149,7 @@ TEST(MinibatchParts, StreamsOfOtherLengthsGiveTheSameSequences)
                         .columnStarts = {},
                         .layout = table};
     EXPECT_EQ(ParallelSequencesOf(whole), 3u);
-    EXPECT_FALSE(GoesOn(whole));
+    EXPECT_FALSE(HasCutSequences(whole));
     HostMinibatch<float> part;
     TakePart(whole, 0, 2, Axes::Several, part); // the first row
     EXPECT_EQ(part.streams[0].values, (std::vector<float>{0, 20, 0, 21}));

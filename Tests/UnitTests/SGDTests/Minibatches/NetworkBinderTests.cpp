@@ -1,4 +1,4 @@
-// Streams to input nodes: what is bound, and what the messages say where something does not fit.
+// Tests which streams are bound to which input nodes, and the messages if they do not fit.
 #include "Common/Error.h"
 #include "CommonTests/ThrownErrors.h"
 #include "SGD/Minibatches/NetworkBinder.h"
@@ -130,7 +130,7 @@ TEST_F(NetworkBinderTest, ImagesInAnotherOrderOfTheirElements)
     EXPECT_TRUE(bind(vector, {4, 4, 3}).empty()) << "a vector";
 }
 
-// A network trained with noise has 2 (K + 1) rows for labels; to evaluate it, a word is enough.
+// A network trained with noise words has labels of 2 (K + 1) rows. Evaluation needs one row, the word.
 TEST_F(NetworkBinderTest, LabelsOfOneRowAreWordsToACriterionOfNoise)
 {
     ComputationNetwork network(DataType::Float64, MakeCpuDevice());
@@ -190,7 +190,7 @@ TEST_F(NetworkBinderTest, ValuesAndLayoutArriveInTheNetwork)
     EXPECT_EQ(network->Layout()->Version(), version);
 }
 
-// One label a sequence of features: what is averaged is averaged over the labels, the default axis.
+// One label per sequence of features: averages are over the labels, which have the default axis.
 TEST_F(NetworkBinderTest, SamplesOfTheDefaultAxisAreCounted)
 {
     for (const bool labelsAreDefault : {true, false})
@@ -290,7 +290,7 @@ TEST_F(NetworkBinderTest, ASequenceThatLacksSamplesOfAStreamIsNamed)
     for (size_t i = 0; i < 2; ++i)
     {
         StreamBatch<double>& batch = minibatch.streams[i];
-        const size_t steps = i == 0 ? 3 : 2; // the labels of the second sequence lack one
+        const size_t steps = i == 0 ? 3 : 2; // the second sequence lacks one label
         batch.rows = 2;
         batch.columns = 2 * steps;
         batch.values.resize(2 * batch.columns);

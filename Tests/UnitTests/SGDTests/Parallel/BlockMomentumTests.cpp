@@ -1,6 +1,6 @@
-// BlockMomentumSGD beside a simulation of its steps (engine sheet, section 16), in plain numbers.
+// Compares BlockMomentumSGD with a simulation of its steps (engine sheet, section 16) on plain numbers.
 #include "ComputationNetwork/ComputationNetwork.h"
-#include "SGD/Parallel/BlockMomentum.h"
+#include "SGD/Parallel/ModelAveraging.h"
 #include "SGDTests/Parallel/ThreadWorkers.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace
 
 constexpr size_t c_elements = 5;
 
-// What a worker's own training adds to an element in a block; the last worker has no data in the second block.
+// Returns the change of an element by a worker in a block. The last worker has no data in the second block.
 double StepOf(size_t rank, size_t workers, size_t block, size_t k)
 {
     return rank + 1 == workers && block == 1 ? 0 : 0.01 * double(rank + 1) * double(block + 2) * (double(k) - 1.5);
@@ -42,15 +42,15 @@ struct SimulatedBlocks
 
 struct TrainedBlocks
 {
-    std::vector<std::vector<double>> models; // when each block begins
+    std::vector<std::vector<double>> models; // at the end of each block
     std::vector<double> velocity, smoothed;
 };
 
 class BlockMomentumTest : public ::testing::TestWithParam<DataType>
 {
 protected:
-    // The first worker's numbers of blocks first, first + 1, ...; all workers must have the same. from: what an earlier
-    // run has left; null: nothing.
+    // Trains blocks first, first + 1, ... and returns the first worker's result, which all workers must have. from: the
+    // result of an earlier run to resume from, or null.
     TrainedBlocks Train(size_t workers, const BlockMomentumSettings& settings, size_t first, size_t blocks,
                         const TrainedBlocks* from = nullptr) const
     {
@@ -144,7 +144,7 @@ TEST_P(BlockMomentumTest, MakesTheStepsOfTheSheet)
             }
 }
 
-TEST_P(BlockMomentumTest, GoesOnFromItsStateWithTheSameBits)
+TEST_P(BlockMomentumTest, ResumesFromItsStateWithTheSameBits)
 {
     const BlockMomentumSettings settings = SettingsOfBlocks({}, 3);
     const TrainedBlocks whole = Train(3, settings, 0, 5), begin = Train(3, settings, 0, 2);

@@ -1,4 +1,4 @@
-// What workers make of their shares of a minibatch is what one process makes of all of it.
+// Sums of the workers' gradients equal the gradient that one process computes from the whole minibatch.
 #include "CommonTests/ThrownErrors.h"
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
@@ -18,7 +18,7 @@ namespace
 
 using Words = std::vector<int32_t>;
 
-// A table of six words, whose gradient has the columns of those that come along, and a bias, whose gradient is dense.
+// A table of six words, whose gradient has the columns of the minibatch's words, and a bias, whose gradient is dense.
 struct Model
 {
     Model() : network(DataType::Float64, MakeCpuDevice({.threads = 1}))
@@ -76,7 +76,7 @@ struct Gradients
         }
     }
 
-    Words touched; // of the table
+    Words touched; // columns of the table
     std::vector<double> values;
 };
 
@@ -95,7 +95,7 @@ void ExpectNear(const Gradients& sums, const Gradients& expected)
         EXPECT_NEAR(sums.values[i], expected.values[i], 1e-14) << "element " << i;
 }
 
-// Of three workers the second one has no data in the first minibatch, the first one in the next.
+// Shares of three workers. The second worker has no data in the first minibatch, the first worker none in the second.
 const std::vector<std::array<Words, 3>> c_minibatches = {
     {Words{4, 1}, Words{}, Words{4}}, {Words{}, Words{2, 2}, Words{0}}, {Words{5}, Words{5}, Words{5, 3}}};
 
@@ -162,7 +162,7 @@ TEST(GradientExchange, BufferedSumsComeAMinibatchLate)
                                ExpectNear(Gradients(model), OfOneProcess(before));
                            }
                            EXPECT_EQ(exchange.LastGradients(), 0u);
-                           // What an epoch that was not brought to its end has left is no part of the next one.
+                           // Gradients of an interrupted epoch are not part of the next one.
                            model.Backward({1});
                            EXPECT_EQ(exchange.SumGradients(true, 3), 0u);
                            exchange.BeginEpoch();
@@ -170,7 +170,8 @@ TEST(GradientExchange, BufferedSumsComeAMinibatchLate)
                        });
 }
 
-// The bits that all get are the same, and what they lose comes later: the sum of many is near.
+// All workers get the same bits. Quantisation errors are added later, so the mean of many sums is close to the exact
+// one.
 TEST(GradientExchange, FewBitsMakeGradientsDenseAndLoseLittle)
 {
     ThreadWorkers::Run(
@@ -206,7 +207,7 @@ TEST(GradientExchange, FewBitsMakeGradientsDenseAndLoseLittle)
         });
 }
 
-TEST(GradientExchange, NumbersAreSumsUnlessOneFails)
+TEST(GradientExchange, CountsAreSumsUnlessAWorkerFails)
 {
     ThreadWorkers::Run(2,
                        [](Workers& workers)

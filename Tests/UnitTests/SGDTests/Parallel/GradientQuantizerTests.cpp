@@ -1,5 +1,5 @@
-// The values that codes stand for, their places in words, and what is left over for the next round.
-#include "SGD/Parallel/GradientQuantizer.h"
+// Tests the values of codes, their positions in words, and the quantisation error that the next round adds.
+#include "SGD/Parallel/WorkerSums.h"
 
 #include <cmath>
 #include <cstdint>
@@ -60,14 +60,14 @@ protected:
         return values;
     }
 
-    // What a column comes back as, without a residual of before.
+    // Quantises and dequantises a column without an earlier quantisation error.
     static Values RoundTrip(const QuantizerSettings& settings, const Values& column)
     {
         Values residual(column.size());
         return Dequantize(settings, Quantize(settings, column, residual, column.size()), column.size(), column.size());
     }
 
-    // The number-th element of quantised columns, as T.
+    // Returns element `number` of the quantised columns, as T.
     template <class T>
     static T At(const std::vector<std::byte>& bytes, size_t number)
     {
@@ -76,7 +76,7 @@ protected:
         return value;
     }
 
-    // The code of a row of the first column, by the definition.
+    // Returns the code of a row of the first column by the definition in WorkerSums.h.
     static Word CodeOf(const std::vector<std::byte>& bytes, size_t row, size_t rows, size_t bits)
     {
         const size_t words = (rows * bits + c_width - 1) / c_width;
@@ -141,7 +141,7 @@ TYPED_TEST(GradientQuantizerTest, OneBitByMeanGivesTheMeanDeviationToEitherSide)
     EXPECT_EQ(this->RoundTrip(c_byMean, {7, 7, 7}), (Values{7, 7, 7}));
 }
 
-// Mean 0, standard deviation 1: the range is -5 to 5.
+// With mean 0 and standard deviation 1 the range is -5 to 5.
 TYPED_TEST(GradientQuantizerTest, SeveralBitsDivideFiveStandardDeviationsToEitherSide)
 {
     using Values = std::vector<TypeParam>;
@@ -178,7 +178,7 @@ TYPED_TEST(GradientQuantizerTest, ValuesBeyondFiveStandardDeviationsSaturate)
     }
 }
 
-// Words and values by their definitions, and what comes back to the bit.
+// Compares words, values and dequantised columns with their definitions, bit for bit.
 TYPED_TEST(GradientQuantizerTest, RowsAreInterleavedOverWords)
 {
     for (const QuantizerSettings& settings : TestFixture::EverySetting())
@@ -201,7 +201,7 @@ TYPED_TEST(GradientQuantizerTest, RowsAreInterleavedOverWords)
                 const auto code = double(this->CodeOf(bytes, row, rows, settings.bits));
                 if (settings.bits == 1)
                     ASSERT_EQ(code != 0, value >= (settings.useZeroThreshold ? 0 : mean)) << row;
-                else if (step > 0) // floor((v - lower) / step), but for rounding
+                else if (step > 0) // floor((v - lower) / step) up to rounding
                 {
                     ASSERT_GE(value - lower, (code - 1e-6) * step) << row;
                     ASSERT_LE(value - lower, (code + 1 + 1e-6) * step) << row;
@@ -229,7 +229,7 @@ TYPED_TEST(GradientQuantizerTest, TheResidualIsWhatWasLost)
             }
 }
 
-// One gradient again and again: the mean over the rounds becomes the gradient, since what is left does not grow.
+// Quantises one gradient repeatedly. The mean over the rounds approaches the gradient, because the error does not grow.
 TYPED_TEST(GradientQuantizerTest, WhatIsLostComesInLaterRounds)
 {
     constexpr size_t c_rows = 40, c_columns = 3, c_rounds = 2000;
@@ -250,7 +250,7 @@ TYPED_TEST(GradientQuantizerTest, WhatIsLostComesInLaterRounds)
     }
 }
 
-// Also at places in memory that are no multiple of anything.
+// Tests target memory of any alignment.
 TYPED_TEST(GradientQuantizerTest, ColumnsStandForThemselves)
 {
     constexpr size_t c_rows = 45, c_columns = 5, c_first = 2, c_count = 2;
@@ -288,7 +288,7 @@ TYPED_TEST(GradientQuantizerTest, ANarrowRangeStandsForItsLowerEnd)
     }
 }
 
-// Where training has gone wrong, it shows; other columns are as they were.
+// Columns with NaN or infinite values dequantise to such values. Other columns are not affected.
 TYPED_TEST(GradientQuantizerTest, ColumnsThatAreNotFiniteComeBackAsSuch)
 {
     using Limits = std::numeric_limits<TypeParam>;

@@ -1,5 +1,5 @@
-// Sums over workers: in full width, and in few bits as the engine sheet says it step by step.
-#include "SGD/Parallel/QuantizedSum.h"
+// Tests sums over workers: in full precision, and in few bits against a simulation of the engine sheet's steps.
+#include "SGD/Parallel/WorkerSums.h"
 #include "SGDTests/Parallel/ThreadWorkers.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::vector<double> Random(size_t count, uint32_t seed)
     return values;
 }
 
-TEST(Stripes, AreAsLongAsCanBe)
+TEST(Stripes, DifferByAtMostOneItem)
 {
     const auto lengths = [](size_t whole, size_t workers)
     {
@@ -61,7 +61,7 @@ TEST(SumOverWorkers, AddsInTheOrderOfRanks)
     }
 }
 
-// All of it in one thread, with the quantiser alone.
+// Computes a quantised sum in one thread with the quantiser alone.
 class Simulation
 {
 public:
@@ -84,7 +84,7 @@ public:
     }
 
 private:
-    // A column is quantised for itself, so that it does not matter who owns it.
+    // Columns are quantised one by one, so it does not matter which worker owns a column.
     std::vector<double> SumColumn(const std::vector<std::vector<double>>& values, size_t at, size_t rows)
     {
         std::vector<double> sum(rows);
@@ -111,7 +111,7 @@ private:
     std::vector<double> m_column;
 };
 
-TEST(QuantizedSum, IsThatOfTheSheet)
+TEST(QuantizedSum, FollowsTheSheet)
 {
     const std::vector<Shape> shapes{{5, 7}, {3, 1}, {1, 4}};
     const size_t elements = 5 * 7 + 3 + 4;
@@ -150,8 +150,8 @@ TEST(QuantizedSum, IsThatOfTheSheet)
         }
 }
 
-// Nothing is lost for good.
-TEST(QuantizedSum, OfManyRoundsIsThatOfTheValues)
+// Quantisation errors are added later, so the mean of many rounds is close to the exact sum.
+TEST(QuantizedSum, OfManyRoundsApproachesTheExactSum)
 {
     ThreadWorkers::Run(3,
                        [](Workers& workers)

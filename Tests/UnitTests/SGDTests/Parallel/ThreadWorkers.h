@@ -1,4 +1,4 @@
-// Workers that are threads of the test: what they say to each other passes through memory.
+// Workers that are threads of the test and communicate through memory.
 #pragma once
 
 #include "Common/Workers.h"
@@ -16,8 +16,8 @@ namespace cntk
 class ThreadWorkers final : public Workers
 {
 public:
-    // Runs work in so many threads at once, each with its worker. What one of them throws is thrown here; work that may
-    // fail in some of them alone must not leave the others waiting.
+    // Runs work in so many threads, each with a worker, and rethrows the first exception. Work that fails in some
+    // threads only must not leave the others waiting.
     static void Run(size_t count, const std::function<void(Workers&)>& work)
     {
         Meeting meeting(count);
@@ -67,7 +67,7 @@ public:
         m_meeting.barrier.arrive_and_wait();
     }
     void Wait() override { m_meeting.barrier.arrive_and_wait(); }
-    // The first one to ask makes the meeting place for all of them.
+    // Worker 0 creates the meeting place of all.
     std::unique_ptr<Workers> Another() override
     {
         if (m_rank == 0)
@@ -85,7 +85,7 @@ private:
         explicit Meeting(size_t count) : barrier(ptrdiff_t(count)), sent(count) {}
         std::barrier<> barrier;
         std::vector<std::span<const std::span<const std::byte>>> sent;
-        std::unique_ptr<Meeting> next; // of those that Another gave
+        std::unique_ptr<Meeting> next; // of the workers that Another returns
     };
     ThreadWorkers(Meeting& meeting, size_t rank) : m_meeting(meeting), m_rank(rank) {}
 

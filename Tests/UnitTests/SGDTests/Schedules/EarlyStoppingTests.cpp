@@ -1,8 +1,8 @@
-// When a training ends early, which model it leaves, and that a resumed one decides the same.
+// Tests when a training ends early, which model it writes, and that a resumed training decides the same.
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "CommonTests/ThrownErrors.h"
-#include "SGD/Schedules/EarlyStopping.h"
+#include "SGD/Schedules/Schedules.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>
@@ -18,13 +18,13 @@ TEST(EarlyStoppingTest, WaitsForProgressAsLongAsItsPatience)
     EarlyStopping stopping(2, 0.1);
     EXPECT_TRUE(stopping.Observe(1, 5));
     EXPECT_FALSE(stopping.ShouldStop(1));
-    EXPECT_TRUE(stopping.Observe(2, 4.95)); // better, but no progress
+    EXPECT_TRUE(stopping.Observe(2, 4.95)); // better, but below the minimum improvement
     EXPECT_FALSE(stopping.ShouldStop(2));
     EXPECT_FALSE(stopping.Observe(3, std::nan("")));
     EXPECT_TRUE(stopping.ShouldStop(3));
     EXPECT_EQ(stopping.BestEpoch(), 2u);
     EXPECT_EQ(stopping.Best(), 4.95);
-    EXPECT_TRUE(stopping.Observe(4, 4.85)); // both steps together are progress
+    EXPECT_TRUE(stopping.Observe(4, 4.85)); // the sum of both steps is an improvement
     EXPECT_FALSE(stopping.ShouldStop(5));
     EXPECT_TRUE(stopping.ShouldStop(6));
 }
@@ -71,7 +71,7 @@ TEST(EarlyStoppingTest, CheckpointsKeepEverything)
     EXPECT_TRUE(restored.ShouldStop(4));
 }
 
-// 4.95 is the best so far, and no progress from 5: neither the epoch nor the value of the last progress is the best's.
+// The best value, 4.95, is no sufficient improvement on 5, so the best epoch and the last improvement differ.
 TEST(EarlyStoppingTest, CheckpointsKeepTheLastProgressApartFromTheBest)
 {
     EarlyStopping stopping(2, 0.1);
@@ -91,7 +91,7 @@ TEST(EarlyStoppingTest, CheckpointsKeepTheLastProgressApartFromTheBest)
 class EarlyStoppingTraining : public TrainingTest
 {
 protected:
-    // The validation set has the labels the other way round, so that each epoch makes it worse.
+    // The validation set has the opposite labels, so that each epoch makes its criterion worse.
     TrainingRequest Request(size_t maxEpochs) const
     {
         TrainingRequest request = ClassifierRequest(maxEpochs);
@@ -105,7 +105,7 @@ protected:
         };
         return request;
     }
-    // As if the power went behind the second epoch: its model is written, nothing after it is.
+    // Simulates a power failure after the model of the second epoch was written.
     void KillAfterTwoEpochs(TrainingRequest request)
     {
         request.epochDone = [](const EpochReport& report)
@@ -115,7 +115,7 @@ protected:
         };
         EXPECT_THROW(Run(request), Error);
     }
-    // How many epochs a training takes.
+    // Returns the number of epochs that a training runs.
     size_t EpochsOf(TrainingRequest request)
     {
         size_t epochs = 0;
@@ -132,10 +132,10 @@ TEST_F(EarlyStoppingTraining, EndsWithTheBestModel)
     EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.best")));
     EXPECT_FALSE(FileExists(Path("m.dnn.5")));
     EXPECT_THAT(LogText(), ::testing::HasSubstr("Early stopping: the best of 4 epochs was epoch 1 ("));
-    EXPECT_EQ(EpochsOf(Request(20)), 0u); // it is over
+    EXPECT_EQ(EpochsOf(Request(20)), 0u); // the training has ended
 }
 
-// The learning rate may follow the training data; which model is best does not.
+// The validation set decides which model is best, also if the training data control the learning rate.
 TEST_F(EarlyStoppingTraining, TheValidationSetDecidesWhateverControlsTheLearningRate)
 {
     for (const LearningRateSearch control : {LearningRateSearch::None, LearningRateSearch::AdjustAfterEpoch})
@@ -150,8 +150,8 @@ TEST_F(EarlyStoppingTraining, TheValidationSetDecidesWhateverControlsTheLearning
     }
 }
 
-// The last epoch is the best by the validation set, and the rate's control goes back in it: the second half of the data
-// has the validation set's labels.
+// The last epoch is the best on the validation set, and the rate control rolls back in it: the second half of the data
+// has the labels of the validation set.
 TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereTheRateGoesBackInItsEpoch)
 {
     TrainingRequest request = Request(2);
@@ -185,7 +185,7 @@ TEST_F(EarlyStoppingTraining, AResumedTrainingStopsAtTheSameEpoch)
     EXPECT_EQ(BytesOf(Path("m.dnn")), BytesOf(Path("m.dnn.1")));
 }
 
-// The disk refuses the final model: no other model may stand there meanwhile, and the next run makes it.
+// Writing the final model fails. No other model may have its name, and the next run writes it.
 TEST_F(EarlyStoppingTraining, NoOtherModelHasTheFinalName)
 {
     for (const size_t maxEpochs : {size_t(3), size_t(20)})
@@ -195,7 +195,7 @@ TEST_F(EarlyStoppingTraining, NoOtherModelHasTheFinalName)
         const std::string refused = request.modelPath + ".tmp";
         request.epochDone = [&](const EpochReport& report)
         {
-            if (report.epoch == (maxEpochs == 3 ? 1u : 3u)) // behind it the final model is written
+            if (report.epoch == (maxEpochs == 3 ? 1u : 3u)) // the final model is written after it
                 std::filesystem::create_directory(refused);
         };
         EXPECT_THROW(Run(request), Error);
@@ -222,7 +222,7 @@ TEST_F(EarlyStoppingTraining, TheBestModelIsTakenWhereTheRateBecomesTooSmall)
     EXPECT_TRUE(FileExists(Path("m.dnn.2.ckp")));
 }
 
-// Somebody removed the best model while the training stood still.
+// The best model was removed while the training was stopped.
 TEST_F(EarlyStoppingTraining, ARemovedBestModelIsMadeAgainOrMissedAtOnce)
 {
     KillAfterTwoEpochs(Request(20));
@@ -244,7 +244,7 @@ TEST_F(EarlyStoppingTraining, ARemovedBestModelIsMadeAgainOrMissedAtOnce)
     EXPECT_EQ(BytesOf(Path("m.dnn.best")), BytesOf(Path("m.dnn.1")));
 }
 
-// Or while it ran: nothing says that the final model is there before it is.
+// The best model was removed while the training ran. The final model must not exist before it is complete.
 TEST_F(EarlyStoppingTraining, ABestModelThatGoesWhileItTrainsIsMissedAtTheEnd)
 {
     TrainingRequest request = Request(3);

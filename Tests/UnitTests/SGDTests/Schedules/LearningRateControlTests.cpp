@@ -1,5 +1,5 @@
-// AdjustAfterEpoch as a table of criteria and rates.
-#include "SGD/Schedules/LearningRateControl.h"
+// Tests AdjustAfterEpoch with tables of criteria and rates.
+#include "SGD/Schedules/Schedules.h"
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -17,28 +17,28 @@ AutoAdjustOptions AfterEpoch()
     return options;
 }
 
-// A training of one criterion value after another, without files: the rate begins with 1 per sample.
+// A training without files that has given criterion values. The initial rate is 1 per sample.
 class Epochs
 {
 public:
-    // rates: how many epochs have a rate of their own in the list, and are left alone.
-    // isMaximised: the values are those of a criterion that grows, with the sign changed.
+    // rates: number of epochs with a rate in the list, which is not adjusted.
+    // isMaximised: the values are those of a maximised criterion, negated.
     explicit Epochs(const AutoAdjustOptions& options, size_t rates = 1, bool isMaximised = false)
         : m_control(options, rates, isMaximised)
     {
         state.learningRatePerSample = 1;
     }
 
-    // What the trainer does at the end of an epoch, the first of which is 0.
+    // Does what the trainer does at the end of an epoch. The first epoch is 0.
     RateChange Finish(size_t epoch, double criterion)
     {
         const bool rollsBack = WantsRollBack(epoch, criterion);
         const RateChange change = m_control.Adjust(state, epoch);
-        m_control.EndLook(state, epoch, rollsBack);
+        m_control.EndDecision(state, epoch, rollsBack);
         return change;
     }
 
-    // The first half of that.
+    // Does the first half of Finish.
     bool WantsRollBack(size_t epoch, double criterion)
     {
         m_control.Observe(state, epoch, criterion);
@@ -79,7 +79,7 @@ TEST(LearningRateControl, IncreasesWhenTheImprovementIsLarge)
     EXPECT_EQ(epochs.state.learningRatePerSample, 1.382);
 }
 
-// A share of what is below 0 is a share of its size, and no share is larger than all.
+// For negative criteria, an improvement is a share of the magnitude.
 TEST(LearningRateControl, CriteriaThatAreToGrowMayBeBelowZero)
 {
     AutoAdjustOptions options = AfterEpoch();
@@ -97,7 +97,7 @@ TEST(LearningRateControl, AnImprovementByExactlyTheShareIsNotYetLarge)
     Epochs epochs(options);
     epochs.Finish(0, 2);
     EXPECT_EQ(epochs.Finish(1, 1.5), RateChange::None);
-    EXPECT_EQ(epochs.Finish(2, 1), RateChange::Increased); // a third
+    EXPECT_EQ(epochs.Finish(2, 1), RateChange::Increased); // an improvement of a third
 }
 
 TEST(LearningRateControl, ACriterionThatIsNoNumberReducesTheRateAlsoWithoutGoingBack)
@@ -153,7 +153,7 @@ TEST(LearningRateControl, OfEpochsThatNobodyKnowsTheMeanHasNothing)
     EXPECT_EQ(epochs.Finish(7, 1.5), RateChange::None);
     EXPECT_EQ(epochs.state.previousCriterion, 1.25);
     epochs.Finish(8, 1);
-    epochs.Finish(9, 2); // of the next interval all are known
+    epochs.Finish(9, 2); // all epochs of the next interval are known
     EXPECT_EQ(epochs.state.averageCriterion, 1.5);
 }
 

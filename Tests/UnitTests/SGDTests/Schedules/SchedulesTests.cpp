@@ -1,4 +1,4 @@
-// Conversions from per-minibatch to per-sample numbers.
+// Tests conversions from rates and momenta per minibatch to those per sample.
 #include "SGD/Schedules/Schedules.h"
 
 #include <cmath>

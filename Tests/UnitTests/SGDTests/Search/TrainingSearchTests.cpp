@@ -2,7 +2,7 @@
 #include "Common/Error.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "ComputationNetwork/Files/ModelFile.h"
-#include "SGD/Evaluation.h"
+#include "SGD/Evaluation/Evaluation.h"
 #include "SGDTests/TrainingFixture.h"
 
 #include <cmath>
@@ -263,7 +263,7 @@ TEST_F(TrainingSearchTest, AValidationUsesStatisticsAndLeavesThemAlone)
     EXPECT_EQ(BytesOf(Path("m.dnn")), alone);
     EXPECT_EQ(Count("[Validation Set]"), 3u);
 
-    // As a test of the model computes it, in minibatches of another size.
+    // A test of the model computes the same in minibatches of another size.
     const auto network = LoadModel(Path("m.dnn"), DataType::Float64, m_device);
     const auto source = request.openCvReader();
     const ComputationNodePtr criterion = network->Require("other");
@@ -385,7 +385,7 @@ TEST_F(TrainingSearchTest, ARateForLargeNumbersIsFoundBeforeTheFirstEpoch)
     EXPECT_LT(reports[0].criterion, atRest);
 }
 
-// What is right for one minibatch is wrong for the next: whatever the rate, it is worse than none.
+// Successive minibatches have opposite labels, so every rate is worse than rate 0.
 TEST_F(TrainingSearchTest, WhereNoRateIsAnyBetterBeforeTheFirstEpochTheTrainingEndsAndSaysSo)
 {
     SyntheticData points{.featureDim = 1, .labelDim = 1, .features = {}, .labels = {}};
@@ -433,7 +433,7 @@ TEST_F(TrainingSearchTest, MomentumOfTheEpochBeforeMayRejectEveryRateAndTheLogSa
         1u);
 }
 
-// As in the original, whose files do not hold their seeds: each forward pass of a trial moves on to the next mask.
+// Each forward pass of a trial draws the next mask, as in CNTK v1.1, whose files do not hold seeds.
 TEST_F(TrainingSearchTest, MasksOfDropoutGoOnThroughTrials)
 {
     TrainingRequest request = SearchRequest(3);

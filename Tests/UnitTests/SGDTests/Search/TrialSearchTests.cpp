@@ -1,5 +1,5 @@
-// What is tried and what is chosen, over criteria that are known functions.
-#include "SGD/Search/TrialSearch.h"
+// Searches over criteria that are known functions: the values tried and the value chosen.
+#include "SGD/Schedules/TrialSearch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,7 +74,7 @@ TEST(TrialSearch, WithoutAnEarlierRateItBeginsByTheMinibatchSize)
     EXPECT_EQ(result.baseCriterion, 2); // there is no earlier criterion
     EXPECT_EQ(trials.values[1], result.rate);
     EXPECT_NEAR(result.rate, 0.125 / 4, 1e-8);
-    // As the original printed it.
+    // The trials that CNTK v1.1 printed.
     trials = {};
     EXPECT_NEAR(SearchLearningRate({.minibatchSize = 10}, Recorded(trials)).rate, 0.03952847264, 5e-12);
 }

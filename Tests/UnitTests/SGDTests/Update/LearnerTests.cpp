@@ -1,5 +1,5 @@
-// However an update is made (of the touched columns alone, in the backward pass, with states that are made later), it
-// changes the same parameters and leaves the same states as a plain one.
+// Updates of touched columns and updates in the backward pass change parameters and states in the same way as updates
+// of all columns after it.
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "CommonTests/ThrownErrors.h"
@@ -21,8 +21,8 @@ namespace
 enum class Update
 {
     Dense,     // all columns of each gradient
-    InPart,    // of gradients that have touched columns those alone
-    InBackward // by the backward pass, behind the product that is the gradient; what that leaves, in part
+    InPart,    // the touched columns of gradients that have them
+    InBackward // in the backward pass after the product that computes the gradient, else as InPart
 };
 
 // Evaluator and learner of a network.
@@ -34,7 +34,7 @@ struct Trained
     {
     }
 
-    // Forward and backward, and what the backward pass updates.
+    // Runs forward and backward pass, with the updates in the backward pass.
     void Backward(double rate, double momentumPerSample, size_t columns, Update update)
     {
         evaluator.Forward();
@@ -59,7 +59,7 @@ void SetDense(const ComputationNodePtr& input, const std::vector<double>& values
     dynamic_cast<InputValueNode&>(*input).SetDense(values.data(), values.size() / columns, columns);
 }
 
-// A model of words in classes, whose output matrix gets gradients for the classes at hand only.
+// A model of words in classes. The gradient of its output matrix has the columns of the minibatch's classes.
 struct WordModel
 {
     explicit WordModel(SgdOptions options) : network(DataType::Float64, MakeCpuDevice({.threads = 1}))
@@ -86,7 +86,7 @@ struct WordModel
 
     void Train(size_t minibatch, double momentumPerSample, Update update)
     {
-        // Classes of words 0-1, 2-3, 4-5 take turns.
+        // Minibatches use the classes of words 0-1, 2-3 and 4-5 in turn.
         const double first = double(2 * (minibatch % 3));
         const std::vector<double> label = {first,     double(minibatch % 3), first, first + 2,
                                            first + 1, double(minibatch % 3), first, first + 2};
@@ -134,13 +134,13 @@ TEST(LearnerTest, UpdatesInPartEqualDenseOnes)
     regularized.l2RegWeight = 0.1;
     SgdOptions adagrad;
     adagrad.gradUpdateType = GradientUpdateType::AdaGrad;
-    SgdOptions both = adagrad; // of words that are not in a minibatch L2 leaves directions where their gradient is
+    SgdOptions both = adagrad; // L2 adds to the gradients of words that are not in a minibatch
     both.l2RegWeight = 0.1;
     for (const SgdOptions& options : {SgdOptions(), regularized, adagrad, both})
     {
         WordModel part(options);
         WordModel whole(options);
-        // Without momentum, with it, and without again: what was passed over must not come back.
+        // Without momentum, with it, and without again: states of earlier columns must not come back.
         const double momenta[] = {0, 0, 0, 0.7, 0.7, 0, 0, 0.5};
         for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
         {
@@ -153,8 +153,8 @@ TEST(LearnerTest, UpdatesInPartEqualDenseOnes)
     }
 }
 
-// A minibatch without words counts as dense: of the update in part before nothing is left in the states.
-TEST(LearnerTest, ADenseUpdateEndsWhatOneInPartLeft)
+// A minibatch without words has a dense update, which replaces the whole state.
+TEST(LearnerTest, ADenseUpdateReplacesTheStateOfTouchedColumns)
 {
     WordModel part{SgdOptions()}, whole{SgdOptions()};
     for (size_t minibatch = 0; minibatch < 2; minibatch++)
@@ -165,8 +165,8 @@ TEST(LearnerTest, ADenseUpdateEndsWhatOneInPartLeft)
     ExpectSame(part, whole);
 }
 
-// What is remembered of an update in part is in the states: a learner that takes them goes on with the same bits.
-TEST(LearnerTest, UpdatesInPartGoOnFromSavedStates)
+// A learner that takes the states of another one continues with the same bits.
+TEST(LearnerTest, UpdatesOfTouchedColumnsResumeFromSavedStates)
 {
     const double momenta[] = {0, 0, 0.7, 0.7, 0, 0, 0, 0.5, 0.5, 0};
     for (size_t stop = 1; stop < std::size(momenta); stop++)
@@ -205,96 +205,41 @@ TEST(LearnerTest, UpdatesInPartGoOnFromSavedStates)
     }
 }
 
-// States that are made of the last gradients are those that every update writes: when somebody asks, and at the end.
-void ExpectSameStatesFromGradientsThatStay(const SgdOptions& options, Update update)
-{
-    SCOPED_TRACE(Concat("L1 ", options.l1RegWeight, ", L2 ", options.l2RegWeight, ", update ", int(update)));
-    for (const bool isForwardRepeated : {false, true})
-        for (const size_t asked : {size_t(1), size_t(3), SIZE_MAX})
-        {
-            WordModel lazy{options};
-            WordModel eager{options};
-            // Epochs of three minibatches, of which the last has momentum.
-            for (size_t minibatch = 0; minibatch < 9; minibatch++)
-            {
-                if (minibatch % 3 == 0)
-                    lazy.GetLearner().LetGradientsStay(minibatch < 6);
-                const double momentum = minibatch < 6 ? 0 : 0.7;
-                lazy.Train(minibatch, momentum, update);
-                eager.Train(minibatch, momentum, update == Update::Dense ? Update::Dense : Update::InPart);
-                if (isForwardRepeated) // by an evaluation, or a minibatch that is not finite: without an update
-                    lazy.trained->evaluator.Forward();
-                if (minibatch == asked)
-                    ExpectSame(lazy, eager);
-                if (minibatch % 3 == 2)
-                {
-                    lazy.GetLearner().LetGradientsStay(false);
-                    for (const auto& parameter : lazy.Parameters()) // that an evaluation takes away
-                        Ops::Fill(parameter->Gradient(), 1e10);
-                    for (const auto& parameter : lazy.Parameters())
-                        parameter->GradientColumns().all = true;
-                    ExpectSame(lazy, eager);
-                }
-            }
-        }
-}
-
-TEST(LearnerTest, StatesFromGradientsThatStayAreTheSame)
+// With updates in the backward pass, states are the same whenever they are read.
+TEST(LearnerTest, WordClassesHaveTheSameStatesAfterUpdatesInTheBackwardPass)
 {
     SgdOptions l1, l2, clipped;
     l1.l1RegWeight = 0.01;
     l2.l2RegWeight = 0.1;
     clipped.clippingThresholdPerSample = 0.01;
     for (const SgdOptions& options : {SgdOptions(), l1, l2, clipped})
-    {
-        for (const Update update : {Update::InPart, Update::Dense, Update::InBackward})
-            ExpectSameStatesFromGradientsThatStay(options, update);
-    }
-}
-
-// Each gradient is -2, of the minibatch's word alone. The first of sparse gradients counts as dense, and leaves the
-// rate's part of it; the second keeps the rate out, and leaves the first word's state as it is, which is to be there
-// for that.
-TEST(LearnerTest, WhatTheFirstOfSparseGradientsLeftStays)
-{
-    for (const bool stays : {false, true})
-    {
-        ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
-        network.Layout()->InitAsFrameMode(1);
-        const ComputationNodePtr x = network.AddInput("x", {2}, true), labels = network.AddInput("labels", {1});
-        const auto weights = AddParameter(network, "w", {1, 2});
-        weights->InitFixed(0);
-        const ComputationNodePtr criterion =
-            network.Add("SquareError", "se", {labels, network.Add("Times", "y", {weights, x})});
-        network.Validate();
-        Trained trained(network, criterion, {});
-        trained.learner.LetGradientsStay(stays);
-        for (const int32_t word : {0, 1})
+        for (const size_t read : {size_t(1), size_t(3), SIZE_MAX})
         {
-            const double one = 1;
-            const int32_t starts[] = {0, 1};
-            dynamic_cast<InputValueNode&>(*x).SetSparse(&one, &word, starts, 2, 1);
-            SetDense(labels, {one}, 1);
-            trained.Backward(0.125, 0, 1, Update::InPart);
-            if (word == 0)
-                weights->GradientColumns().all = true; // as behind an evaluation
-            trained.learner.Update(0.125, 0, 1);
+            WordModel early{options}, late{options};
+            const double momenta[] = {0, 0, 0, 0, 0.7, 0, 0, 0.7, 0};
+            for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
+            {
+                early.Train(minibatch, momenta[minibatch], Update::InBackward);
+                late.Train(minibatch, momenta[minibatch], Update::InPart);
+                if (minibatch == read)
+                    ExpectSame(early, late);
+                early.trained->evaluator.Forward(); // same as by an evaluation
+            }
+            for (const auto& parameter : early.Parameters()) // an evaluation may use the memory
+                Ops::Fill(parameter->Gradient(), 1e10);
+            ExpectSame(early, late);
         }
-        EXPECT_EQ(weights->Values().ToHost(), (std::vector<double>{0.25, 0.25}));
-        EXPECT_EQ(trained.learner.States()[0]->ToHost(), (std::vector<double>{-0.25, -2}));
-    }
 }
 
-// Of the words' weights no gradient is written where the state can wait; with momentum, L2 or clipping there is one.
-TEST(LearnerTest, WordsAreUpdatedBehindTheirGradient)
+// Without momentum, L2 and clipping, the gradient of word classes is not written to memory.
+TEST(LearnerTest, WordClassesAreUpdatedWithoutAGradient)
 {
     SgdOptions l2, clipped;
     l2.l2RegWeight = 0.1;
     clipped.clippingThresholdPerSample = 0.01;
-    const auto isWritten = [](const SgdOptions& options, double momentum, bool stays)
+    const auto isWritten = [](const SgdOptions& options, double momentum)
     {
         WordModel model(options);
-        model.GetLearner().LetGradientsStay(stays);
         model.Train(0, momentum, Update::InBackward);
         Ops::Fill(model.weights->Gradient(), 7);
         model.weights->GradientColumns().all = true;
@@ -303,16 +248,43 @@ TEST(LearnerTest, WordsAreUpdatedBehindTheirGradient)
         return std::any_of(gradient.As<double>(), gradient.As<double>() + gradient.Elements(),
                            [](double element) { return element != 7; });
     };
-    EXPECT_FALSE(isWritten(SgdOptions(), 0, true));
-    EXPECT_TRUE(isWritten(SgdOptions(), 0, false));
-    EXPECT_TRUE(isWritten(SgdOptions(), 0.7, false));
-    EXPECT_TRUE(isWritten(l2, 0, true));
-    EXPECT_TRUE(isWritten(clipped, 0, true));
+    EXPECT_FALSE(isWritten(SgdOptions(), 0));
+    EXPECT_TRUE(isWritten(SgdOptions(), 0.7));
+    EXPECT_TRUE(isWritten(l2, 0));
+    EXPECT_TRUE(isWritten(clipped, 0));
 }
 
-// Parameters that the backward pass updates, beside another one: the weights of two layers, of which the second one's
-// do not have whole cache lines as columns, and a bias. The first layer reads numbers, or windows of embedded words, so
-// many of which repeat that each is multiplied by itself.
+// Each gradient is -2 in the column of the minibatch's word. The first update is dense and stores rate * gradient. The
+// second one stores the gradient in the touched column and does not change the state of the first word.
+TEST(LearnerTest, SparseUpdatesLeaveOtherColumnsOfTheState)
+{
+    ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
+    network.Layout()->InitAsFrameMode(1);
+    const ComputationNodePtr x = network.AddInput("x", {2}, true), labels = network.AddInput("labels", {1});
+    const auto weights = AddParameter(network, "w", {1, 2});
+    weights->InitFixed(0);
+    const ComputationNodePtr criterion =
+        network.Add("SquareError", "se", {labels, network.Add("Times", "y", {weights, x})});
+    network.Validate();
+    Trained trained(network, criterion, {});
+    for (const int32_t word : {0, 1})
+    {
+        const double one = 1;
+        const int32_t starts[] = {0, 1};
+        dynamic_cast<InputValueNode&>(*x).SetSparse(&one, &word, starts, 2, 1);
+        SetDense(labels, {one}, 1);
+        trained.Backward(0.125, 0, 1, Update::InPart);
+        if (word == 0)
+            weights->GradientColumns().all = true; // same as after an evaluation
+        trained.learner.Update(0.125, 0, 1);
+    }
+    EXPECT_EQ(weights->Values().ToHost(), (std::vector<double>{0.25, 0.25}));
+    EXPECT_EQ(trained.learner.States()[0]->ToHost(), (std::vector<double>{-0.25, -2}));
+}
+
+// Two layers whose weights the backward pass updates, and a bias that it does not update. Columns of the second layer's
+// weights are not whole cache lines. The first layer reads numbers, or windows of embedded words. So many of these
+// repeat that each distinct word is multiplied once.
 class Layers
 {
 public:
@@ -373,7 +345,6 @@ public:
                     c_samples);
     }
 
-    // An epoch is the minibatches between two calls of LetGradientsStay.
     void Train(double momentumPerSample, Update update)
     {
         m_network.Layout()->BeginMinibatch();
@@ -419,44 +390,42 @@ TEST(LearnerTest, UpdatesInTheBackwardPassGiveTheSameBits)
         for (const DataType type : {DataType::Float32, DataType::Float64})
             for (const int threads : {1, 4})
                 for (const Layers::Reads reads : {Layers::Reads::Numbers, Layers::Reads::Words})
-                    for (const bool stays : {false, true})
+                {
+                    Layers early(options, type, threads, reads), late(options, type, threads, reads);
+                    const double momenta[] = {0, 0, 0, 0.99, 0.99, 0, 0, 0, 0.9};
+                    for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
                     {
-                        Layers behind(options, type, threads, reads), apart(options, type, threads, reads);
-                        const double momenta[] = {0, 0, 0, 0.99, 0.99, 0, 0, 0, 0.9};
-                        for (size_t minibatch = 0; minibatch < std::size(momenta); minibatch++)
+                        early.Train(momenta[minibatch], Update::InBackward);
+                        late.Train(momenta[minibatch], Update::InPart);
+                        if (minibatch % 3 == 1)
                         {
-                            for (Layers* layers : {&behind, &apart})
-                                layers->GetLearner().LetGradientsStay(stays && momenta[minibatch] == 0);
-                            behind.Train(momenta[minibatch], Update::InBackward);
-                            apart.Train(momenta[minibatch], Update::InPart);
-                            if (minibatch % 3 == 1)
-                            {
-                                ASSERT_EQ(behind.All(), apart.All()) << "after minibatch " << minibatch;
-                            }
+                            ASSERT_EQ(early.All(), late.All()) << "after minibatch " << minibatch;
                         }
-                        ASSERT_EQ(behind.All(), apart.All());
                     }
+                    ASSERT_EQ(early.All(), late.All());
+                }
 }
 
-// With momentum nobody needs the gradient behind its product.
 TEST(LearnerTest, UpdatesInTheBackwardPassLeaveNoGradient)
 {
-    for (const Layers::Reads reads : {Layers::Reads::Numbers, Layers::Reads::Words})
-    {
-        Layers layers(SgdOptions(), DataType::Float64, 1, reads);
-        for (const char* name : {"W", "V", "B"})
+    for (const double momentum : {0.0, 0.9})
+        for (const Layers::Reads reads : {Layers::Reads::Numbers, Layers::Reads::Words})
         {
-            layers.Train(0.9, Update::InBackward);
-            layers.FillGradient(name, 7);
-            layers.Train(0.9, Update::InBackward);
-            const std::vector<double> found = layers.GradientOf(name);
-            const bool isLeft = std::all_of(found.begin(), found.end(), [](double element) { return element == 7; });
-            EXPECT_EQ(isLeft, std::string(name) != "B") << name;
+            Layers layers(SgdOptions(), DataType::Float64, 1, reads);
+            for (const char* name : {"W", "V", "B"})
+            {
+                layers.Train(momentum, Update::InBackward);
+                layers.FillGradient(name, 7);
+                layers.Train(momentum, Update::InBackward);
+                const std::vector<double> found = layers.GradientOf(name);
+                const bool isLeft =
+                    std::all_of(found.begin(), found.end(), [](double element) { return element == 7; });
+                EXPECT_EQ(isLeft, std::string(name) != "B") << name;
+            }
         }
-    }
 }
 
-// d/dw (1 - 2 w)^2 of w = 0 is -4; at rate 0.125 a parameter moves by half of it times its multiplier.
+// d/dw (1 - 2 w)^2 is -4 at w = 0. With rate 0.125 a parameter moves by 0.5 times its multiplier.
 TEST(LearnerTest, ParametersMoveByTheirMultiples)
 {
     for (const Update update : {Update::Dense, Update::InBackward})
@@ -488,7 +457,7 @@ TEST(LearnerTest, ParametersMoveByTheirMultiples)
     }
 }
 
-// Of gradients that are always the same the mean is that gradient, whatever the momentum: each step is the rate.
+// The mean of equal gradients is the gradient, whatever the momentum, so each step has the size of the rate.
 TEST(LearnerTest, AdamsMomentumLeavesTheSizeOfStepsAlone)
 {
     ComputationNetwork network(DataType::Float64, MakeCpuDevice({.threads = 1}));
@@ -517,11 +486,11 @@ TEST(LearnerTest, StatesOfFewerParametersAreRefused)
     states.push_back(model.GetLearner().States()[0]->Clone());
     EXPECT_EQ(MessageOf(ErrorKind::Model, [&] { model.GetLearner().Restore(std::move(states), "m.ckp"); }),
               "checkpoint 'm.ckp' holds the state of 1 parameters, but the network has 2 that are "
-              "trained; if the model was edited, remove its checkpoint: the training then goes on with smoothed "
+              "trained; if the model was edited, remove its checkpoint: the training then resumes with smoothed "
               "gradients of 0 and the rates of the config");
 }
 
-// At a trial's end the states become what they were before it, also those that grow with the first update.
+// At the end of a trial the states become what they were before it, also those that grow with the first update.
 TEST(LearnerTest, GoesBackToStatesInTheirMemory)
 {
     for (const GradientUpdateType type :

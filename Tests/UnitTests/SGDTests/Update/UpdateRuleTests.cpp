@@ -1,6 +1,5 @@
-// Each rule against its formula, written out for single numbers.
+// Compares each rule with its formula, computed for single values.
 #include "Math/Operations.h"
-#include "SGD/Update/GradientTransforms.h"
 #include "SGD/Update/UpdateRule.h"
 
 #include <algorithm>
@@ -23,8 +22,8 @@ protected:
         matrix.FromHost(values);
         return matrix;
     }
-    std::unique_ptr<UpdateRule> Rule() { return MakeUpdateRule(m_options); }
-    // m_w after a step without momentum along this gradient; of a sparse one the second column was touched.
+    std::unique_ptr<UpdateRule> Rule() { return std::make_unique<UpdateRule>(m_options); }
+    // Returns m_w after a step with this gradient, without momentum. A sparse gradient has touched the second column.
     Matrix Descended(const std::vector<double>& gradient, size_t columns, bool sparse = false, double rate = 1)
     {
         GradientTransforms transforms(m_options);
@@ -147,7 +146,7 @@ TEST_F(UpdateRuleTest, RmsPropGrowsStepsWhileTheSignStays)
     EXPECT_EQ(rule->StateColumns(2), 6u);
 }
 
-// There is no sign before the first: the step, 0.02, shrinks at once, here to 0.015, and grows to 0.018 then.
+// Before the first gradient there is no sign: the step of 0.02 shrinks to 0.015 at once and then grows to 0.018.
 TEST_F(UpdateRuleTest, RmsPropBeginsWithASmallStepWhereItsLeastIsSmaller)
 {
     m_options.gradUpdateType = GradientUpdateType::RmsProp;
@@ -168,12 +167,12 @@ TEST_F(UpdateRuleTest, FSAdaGradLimitsItsWeights)
 {
     m_options.gradUpdateType = GradientUpdateType::FSAdaGrad;
     const auto rule = Rule();
-    m_g[1] = -1e-6; // its weight would be 25000
+    m_g[1] = -1e-6; // its weight would be 25000 without the limit
     Matrix w = Make(m_w), s = Make({0, 0, 0, 0}), g = Make(m_g);
     rule->Step(w, s, g, nullptr, {.rate = 0.1, .momentum = 0.9, .columns = 100});
     const double keep = std::exp(-100.0 / 720000);
     const double count = (1 - keep) * 100;
-    EXPECT_DOUBLE_EQ(rule->Counter(), count);
+    EXPECT_DOUBLE_EQ(rule->counters[0], count);
     std::vector<double> parameter;
     for (size_t i = 0; i < 4; ++i)
     {
@@ -185,7 +184,7 @@ TEST_F(UpdateRuleTest, FSAdaGradLimitsItsWeights)
     EXPECT_NEAR(w.ToHost()[1], m_w[1] + 0.1 * 0.1 * 10 * 1e-6, 1e-15);
 }
 
-// Schedules such as 0:0.9 and checkpoints show it.
+// Momentum schedules such as 0:0.9, and checkpoints, depend on it.
 TEST_F(UpdateRuleTest, FSAdaGradWithoutMomentumLeavesItsSmoothedGradientAsItWas)
 {
     m_options.gradUpdateType = GradientUpdateType::FSAdaGrad;
@@ -211,11 +210,11 @@ TEST_F(UpdateRuleTest, FSAdaGradWithoutMomentumLeavesItsSmoothedGradientAsItWas)
     EXPECT_NE(after, std::vector<double>(4, 0.0));
     const std::vector<double> before = step(w, s, 0);
     EXPECT_EQ(smoothed(s), after);
-    // The step is the weighted gradient alone.
+    // The step is the weighted gradient.
     std::vector<double> parameter = before;
     for (size_t i = 0; i < 4; ++i)
         if (m_g[i] != 0)
-            parameter[i] -= 0.1 * std::min(0.0025 * std::sqrt(rule->Counter() / s.ToHost()[i]), 10.0) * m_g[i];
+            parameter[i] -= 0.1 * std::min(0.0025 * std::sqrt(rule->counters[0] / s.ToHost()[i]), 10.0) * m_g[i];
     ExpectNear(w, parameter);
 }
 
@@ -225,7 +224,7 @@ TEST_F(UpdateRuleTest, AdamStepsByTheRateOfAMinibatch)
     const auto rule = Rule();
     Matrix w = Make(m_w), s = Make({0, 0, 0, 0});
     std::vector<double> parameter = m_w, mean(4), square(4);
-    double meanWeight = 1, squareWeight = 1; // of what was before the first gradient
+    double meanWeight = 1, squareWeight = 1; // weights of the initial state
     const std::vector<std::vector<double>> gradients{{0.5, -1, 0, 2}, {1, -1, 0.5, -2}, {1, -3, 0.5, 1}};
     const std::vector<double> momenta{0.9, 0.9, 0.95};
     for (size_t step = 0; step < gradients.size(); ++step)
@@ -247,13 +246,13 @@ TEST_F(UpdateRuleTest, AdamStepsByTheRateOfAMinibatch)
         ExpectNear(w, parameter);
         if (step == 0)
         {
-            // Nearly the rate of the minibatch, whatever the gradient.
+            // Nearly the rate per minibatch, whatever the gradient.
             EXPECT_NEAR(w.ToHost()[3], 3 - 0.08, 1e-7);
         }
     }
     EXPECT_EQ(rule->StateColumns(2), 4u);
-    EXPECT_NEAR(rule->Counter(), 1 - meanWeight, 1e-15);
-    EXPECT_NEAR(rule->SecondCounter(), 1 - squareWeight, 1e-15);
+    EXPECT_NEAR(rule->counters[0], 1 - meanWeight, 1e-15);
+    EXPECT_NEAR(rule->counters[1], 1 - squareWeight, 1e-15);
 }
 
 TEST_F(UpdateRuleTest, OnlyTouchedColumnsOfASparseGradientTakePart)
@@ -268,7 +267,8 @@ TEST_F(UpdateRuleTest, OnlyTouchedColumnsOfASparseGradientTakePart)
     EXPECT_LT(values[2], 0.5);
 }
 
-// Columns 1 and 3 of four; column 0 was touched before, column 2 never, and its multiplier of 1e8 must not count.
+// The gradient touches columns 1 and 3 of four. Column 0 was touched before. Column 2 never was; its multiplier of 1e8
+// must not count.
 TEST_F(UpdateRuleTest, AdaGradOfASparseGradientLeavesOtherColumnsOutOfTheMean)
 {
     for (const bool normalize : {true, false})
@@ -295,8 +295,8 @@ TEST_F(UpdateRuleTest, AdaGradOfASparseGradientLeavesOtherColumnsOutOfTheMean)
     }
 }
 
-// In the state of a parameter's size, which a dense gradient's is not; and FSAdaGrad's mean of sizes does not count
-// them.
+// Sparse gradients use a state of the parameter's shape, dense ones a larger state. FSAdaGrad's mean minibatch size
+// does not count sparse gradients.
 TEST_F(UpdateRuleTest, RmsPropAndFSAdaGradLeaveSparseGradientsToAdaGrad)
 {
     const std::vector<double> gradient{0, 0, 0.5, -1};
@@ -313,7 +313,7 @@ TEST_F(UpdateRuleTest, RmsPropAndFSAdaGradLeaveSparseGradientsToAdaGrad)
             m_options.gradUpdateType = type;
             const auto rule = Rule();
             EXPECT_TRUE(rule->LeavesSparseToAdaGrad());
-            Matrix w = Make(m_w), s = Make(std::vector<double>(12, 9)); // of a program that took them for dense
+            Matrix w = Make(m_w), s = Make(std::vector<double>(12, 9)); // the state of a dense update
             for (int i = 0; i < 2; ++i)
             {
                 m_options.gradUpdateType = GradientUpdateType::AdaGrad;
@@ -322,7 +322,7 @@ TEST_F(UpdateRuleTest, RmsPropAndFSAdaGradLeaveSparseGradientsToAdaGrad)
             }
             ExpectNear(w, want.ToHost());
             ExpectNear(s, wantedState.ToHost());
-            EXPECT_EQ(rule->Counter(), 0);
+            EXPECT_EQ(rule->counters[0], 0);
         }
 }
 
@@ -337,7 +337,7 @@ TEST_F(UpdateRuleTest, AdaGradTakesNeighbouringColumnsAndNoneAtAll)
     ExpectNear(w, m_w);
     touched.columns = {0, 1};
     Rule()->Step(w, s, g, &touched, step);
-    Rule()->Step(dense, denseState, Make(m_g), nullptr, step); // the other gradient is spent
+    Rule()->Step(dense, denseState, Make(m_g), nullptr, step); // a new copy: the step overwrites the gradient
     ExpectNear(w, dense.ToHost());
     ExpectNear(s, denseState.ToHost());
 }
@@ -367,13 +367,13 @@ TEST_F(UpdateRuleTest, L2AddsTheParameterPerColumnButNotToSparseGradients)
 TEST_F(UpdateRuleTest, L1ShrinksParametersTowardsZero)
 {
     m_options.l1RegWeight = 0.5;
-    // By 0.6; a gradient that is sparse as well.
+    // By 0.6, also for a sparse gradient.
     for (const bool sparse : {false, true})
         ExpectNear(Descended({0, 0, 0, 0}, 12, sparse, 0.1), {0.4, -1.4, 0, 2.4});
     ExpectNear(Descended({1, -1, 0, 1}, 12, false, 0.1), {0.3, -1.3, 0, 2.3});
 }
 
-// Noise is added behind the step and before L1, of a sparse gradient to all columns as well; each step draws anew.
+// Noise is added after the step and before L1, for sparse gradients to all columns, too. Each step draws new noise.
 TEST_F(UpdateRuleTest, NoiseMovesAllOfAParameterAndIsNewAtEachStep)
 {
     m_options.gaussianNoiseInjectStd = 0.1;
@@ -429,7 +429,7 @@ TEST_F(UpdateRuleTest, ATrainingSeedDrawsOtherNoise)
     EXPECT_NE(noiseOf(7), noiseOf(0));
 }
 
-// On a card that has seen a criterion that is not finite: what is added to the parameter waits with the update.
+// After a criterion that is NaN or infinite, a device adds neither the update nor noise to the parameter.
 TEST_F(UpdateRuleTest, NoiseAndL1AreNotAddedWhereTheUpdateIsStopped)
 {
     for (const double noise : {0.0, 0.1})
@@ -456,7 +456,7 @@ TEST_F(UpdateRuleTest, NoiseAndL1AreNotAddedWhereTheUpdateIsStopped)
             }
 }
 
-// Clipping, L2 and L1 with a rule that has all there is: against single numbers.
+// Compares clipping, L2 and L1 of all rules with the same steps on single values.
 TEST_F(UpdateRuleTest, EveryRuleTakesClippingAndRegularizationAlong)
 {
     m_options.clippingThresholdPerSample = 0.25;
@@ -467,7 +467,7 @@ TEST_F(UpdateRuleTest, EveryRuleTakesClippingAndRegularizationAlong)
     {
         GradientUpdateType type;
         bool nesterov;
-        std::function<double(double)> direction; // of the first step, of the changed gradient; times the rate
+        std::function<double(double)> direction; // of the first step with the transformed gradient; times the rate
     };
     const double keep = std::exp(-n / 720000), mean = (1 - keep) * n;
     for (const Case& rule :

@@ -353,7 +353,7 @@ class SequenceTrainingTest(EndToEndTest):
         self.assertIn("needs lattices, which the reader does not deliver", run.stderr)
         self.assertIn("note: in the data to validate with (cvReader)", run.stderr)
         run = self.cntk("configFile=exp.cntk", "command=sequences", "sequences=[SGD=[doReferenceAlign=true]]", status=3)
-        self.assertIn("doReferenceAlign=true is not there: SequenceWithSoftmax 'sequence' takes the labels for the "
+        self.assertIn("doReferenceAlign=true is not supported: SequenceWithSoftmax 'sequence' takes the labels for the "
                       "reference; expected false, with labels that were aligned before", run.stderr)
         self.assertFalse((self.folder / "sequences.dnn").exists())
         run = self.cntk("configFile=exp.cntk", "command=sequences", "sequences=[SGD=[frameDropThresh=1e10]]", status=3)

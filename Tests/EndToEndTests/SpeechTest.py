@@ -305,7 +305,7 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
                 self.assertIn("__CHECKED__", run.stderr)
             else:
                 uses_models.append(config)
-                self.assertRegex(run.stderr, r"error: (model file 'exp/\S*' does not exist|no model is evaluated: there is "
+                self.assertRegex(run.stderr, r"error: (model file 'exp/\S*' does not exist|no model is evaluated: found "
                                              r"neither exp/\S+ nor exp/\S+); folder 'exp/\S*' does not exist\n$")
             # A config need not use all shared variables; all other names must be known.
             self.assertEqual(re.findall(r"WARNING: (?!Globals)\S* unknown key.*", run.stderr), [])

@@ -12,7 +12,7 @@ namespace
 {
 
 // U * diag(s) * Vt
-std::vector<double> Product(const SingularValues& values, size_t rows, size_t columns)
+std::vector<double> ProductOf(const SingularValues& values, size_t rows, size_t columns)
 {
     const size_t count = values.s.size();
     std::vector<double> product(rows * columns);
@@ -32,7 +32,7 @@ TEST(SingularValuesTests, ProductIsTheMatrix)
             matrix[i] = std::sin(double(i * i + 1));
         const SingularValues values = DecomposeMatrix(matrix, rows, columns);
         ASSERT_EQ(values.s.size(), std::min(rows, columns));
-        const std::vector<double> product = Product(values, rows, columns);
+        const std::vector<double> product = ProductOf(values, rows, columns);
         for (size_t i = 0; i < matrix.size(); ++i)
             EXPECT_NEAR(product[i], matrix[i], 1e-12);
         for (size_t k = 1; k < values.s.size(); ++k)

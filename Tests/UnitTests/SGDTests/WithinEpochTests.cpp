@@ -182,8 +182,8 @@ TEST_F(WithinEpochTest, WithoutMakeModeAnOldPointIsKeptAside)
     EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.old")), model);
     EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.ckp.old")), checkpoint);
     EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") +
-                             "': makeMode=false restarts the training; the model is kept as '" + Path("m.dnn.0.at3.old") +
-                             "', and so is its checkpoint"),
+                             "': makeMode=false restarts the training; the model is kept as '" +
+                             Path("m.dnn.0.at3.old") + "', and so is its checkpoint"),
               std::string::npos)
         << LogText();
     EXPECT_NE(LogText().find("makeMode=false: the training begins anew; models of an earlier one are written over as "

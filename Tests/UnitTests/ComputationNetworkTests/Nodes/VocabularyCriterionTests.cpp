@@ -101,8 +101,8 @@ TEST(ClassBasedCrossEntropyTest, TouchesTheWordsOfTheMinibatchOnly)
     }
 }
 
-// The gradient of a word in two classes is a sum over the classes. It cannot update the word class by class, so it stays
-// in memory.
+// The gradient of a word in two classes is a sum over the classes. It cannot update the word class by class, so it
+// stays in memory.
 TEST(ClassBasedCrossEntropyTest, AreUpdatedBehindWhereNoWordIsInTwoClasses)
 {
     struct Updates final : GradientUpdates

@@ -403,8 +403,7 @@ TEST_F(MelTests, RevisedParametersAreNumbers)
 
 TEST_F(MelTests, CheckingWritesNothing)
 {
-    Run("m1=LoadModel(base.dnn)
-        DumpModel(m1, d.txt) Rename(L3.*, Top.*) SaveModel(m1, e.dnn) ",
+    Run("m1=LoadModel(base.dnn)\nDumpModel(m1, d.txt)\nRename(L3.*, Top.*)\nSaveModel(m1, e.dnn)\n",
         MelEditor::Mode::Check);
     EXPECT_FALSE(FileExists("d.txt") || FileExists("e.dnn"));
     EXPECT_NE(Network("m1").Find("Top.RL"), nullptr);

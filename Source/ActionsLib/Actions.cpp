@@ -108,7 +108,7 @@ std::span<const BlockRecord> Blocks()
          DescribeOptions<NdlNetworkOptions>()},
         {"format",
          "How the write action prints numbers. In the separators and in sequencePrologue and sequenceEpilogue "
-         "\\n, \\r, \\t and \\s stand for newline, carriage return, tab and blank, %s for the node's name, "
+         "\\n, \\r, \\t and \\s stand for newline, carriage return, tab and blank. %s stands for the node's name, "
          "%n for the minibatch's number (from 0), %d for the sequence's, %x for its dimensions and time steps.",
          "write", DescribeOptions<OutputFormat>()},
     };

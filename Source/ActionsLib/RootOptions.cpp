@@ -31,9 +31,9 @@ OptionTable<RootOptions> RootOptions::Options()
                "library that is faster on this processor, if it is installed"),
         Opt("traceLevel", &S::traceLevel, "amount of output: 0 little, 1 progress, 2 details"),
         Opt("stderr", &S::stderrPrefix,
-            "the log goes to <stderr>_<command>_..._<command>.log instead of standard error; if that name is longer "
+            "the log goes to <stderr>_<command>_..._<command>.log instead of standard error. If that name is longer "
             "than "
-            "255 bytes, to <stderr>_<command>_..._and<number>more.log; a run appends to the log of an earlier run, "
+            "255 bytes, to <stderr>_<command>_..._and<number>more.log. A run appends to the log of an earlier run, "
             "after a line with the time"),
         Opt("doneFile", &S::doneFile,
             "file written when all commands have succeeded; the file of an earlier run is removed first"),

@@ -26,15 +26,16 @@ struct NamedFile
 // Absolute and without symbolic links, as far as the path is there: equal for all spellings of one file.
 std::string CanonicalPath(const std::string& path);
 
-// Whether both paths lead to one ordinary file, by whatever spelling and symbolic links. It need not be there.
+// Returns true if both paths lead to one ordinary file, through any spelling and symbolic links. The file need not
+// exist.
 bool IsSameFile(const std::string& path, const std::string& other);
 
 // The files that are there and that values of the block, and of the blocks inside, name, alone or as one of a list
 // a+b. The values do not count as read.
 std::vector<NamedFile> FilesNamedIn(const ConfigParameters& block);
 
-// Of the reader blocks that a command sees: those of the data that it computes with, or also those of the data that a
-// training is judged by.
+// Selects reader blocks of a command: those of the data that it computes with, or also those of the data that a
+// training is validated with.
 enum class ReaderBlocks
 {
     OfData,
@@ -65,7 +66,7 @@ public:
 
 private:
     std::vector<std::function<void(const ListedFileVisitor&)>> m_lists;
-    // What the system knows a file by, whatever its spelling.
+    // The system's identity of a file, independent of the spelling of its path.
     using FileIdentity = std::pair<uint64_t, uint64_t>;
     static std::optional<FileIdentity> IdentityOf(const std::string& path);
     mutable std::optional<std::map<FileIdentity, std::string>> m_read;

@@ -34,7 +34,7 @@ OptionTable<AutoAdjustOptions> AutoAdjustOptions::Options()
                 {"adjustAfterEpoch", LearningRateSearch::AdjustAfterEpoch},
                 {"afterEpoch", LearningRateSearch::AdjustAfterEpoch},
                 {"after", LearningRateSearch::AdjustAfterEpoch}},
-               "automatic control of the learning rate, for epochs that the list of rates does not cover; "
+               "automatic control of the learning rate, for epochs that the list of rates does not cover. "
                "searchBeforeEpoch needs momentumPerMB=0: its trials begin with the momentum of the epoch before, as in "
                "CNTK v1.1, and may then reject every rate, which ends the training"),
         Opt("reduceLearnRateIfImproveLessThan", &S::reduceLearnRateIfImproveLessThan,
@@ -66,8 +66,10 @@ OptionTable<AutoAdjustOptions> AutoAdjustOptions::Options()
                {{"sufficient", RateSearchGoal::Sufficient},
                 {"improvement", RateSearchGoal::Improvement},
                 {"best", RateSearchGoal::Best}},
-               "searchBeforeEpoch: the rate looked for after these epochs; sufficient: the largest that promises to go "
-               "on from the last epoch's criterion; improvement: the largest that does better than rate 0; best: the "
+               "searchBeforeEpoch: the rate that the search chooses after these epochs. sufficient: the largest that "
+               "promises "
+               "to improve on the last epoch's criterion; improvement: the largest that does better than rate 0; best: "
+               "the "
                "best over the trial run"),
         Opt("autoAdjustMinibatch", &S::autoAdjustMinibatch,
             "search for the minibatch size in epochs that the list of sizes does not cover"),
@@ -280,8 +282,7 @@ OptionTable<SgdOptions> CheckRows()
         Opt("sigFigs", &S::sigFigs, "gradientcheck: digits that must agree"),
         Opt("earlyStopPatience", &S::earlyStopPatience,
             "end the training after so many epochs in which the criterion (of the validation set where there is one) "
-            "did not fall; the final model is then the best one, which is kept as modelPath.best all the while; 0: "
-            "never"),
+            "did not fall; 0: never. The final model is then the best one, which is saved as modelPath.best meanwhile"),
         Opt("earlyStopMinImprovement", &S::earlyStopMinImprovement,
             "earlyStopPatience: how far the criterion must fall to count as progress", c_notNegative),
         Opt("saveEveryMinutes", &S::saveEveryMinutes,

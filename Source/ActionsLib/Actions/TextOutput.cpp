@@ -94,7 +94,8 @@ const OptionTable<OutputFormat>& OutputFormat::Options()
         Opt("labelMappingFile", &S::labelMappingFile,
             "text file, one label a line: category prints the label, sparse adds it to the index"),
         Opt("transpose", &S::transpose,
-            "true: a line is a sample; false: a line is a row of the sequence's matrix; of type sparse true: entries "
+            "true: a line is a sample; false: a line is a row of the sequence's matrix. With type=sparse, true: "
+            "entries "
             "row by row, separated by sampleSeparator; false: entries time step by time step, separated by "
             "elementSeparator"),
         Opt("prologue", &S::prologue,

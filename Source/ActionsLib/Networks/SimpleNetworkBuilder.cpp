@@ -236,11 +236,11 @@ const OptionTable<SimpleNetworkOptions>& SimpleNetworkOptions::Options()
     static const OptionTable<S> table = {
         Opt("rnnType", &S::rnnType,
             "network type: SIMPLENET (feed-forward), SIMPLERNN, LSTM, CLASSLM and CLASSLSTM (language models with "
-            "word classes), CLSTM (the same with a second input), NCELSTM (noise contrastive estimation), LBLM "
-            "(log-bilinear), NPLM (feed-forward language model), CRF (sequences of labels); for trainEncoderDecoder "
+            "word classes). CLSTM (the same with a second input), NCELSTM (noise contrastive estimation), LBLM "
+            "(log-bilinear), NPLM (feed-forward language model), CRF (sequences of labels). For trainEncoderDecoder: "
             "LSTMENCODER, ALIGNMENTSIMILARITYGENERATOR (a decoder that attends to the encoder's outputs) or "
-            "ALIGNMENTSIMILARITYGFORWARDDECODER (the same without a criterion); TRANSDUCER, also called "
-            "UNIDIRECTIONALLSTMWITHPASTPREDICTION (LSTM over the last label and the letters of two streams); "
+            "ALIGNMENTSIMILARITYGFORWARDDECODER (the same without a criterion). TRANSDUCER, also called "
+            "UNIDIRECTIONALLSTMWITHPASTPREDICTION (LSTM over the last label and the letters of two streams). "
             "JOINTCONDITIONALBILSTMSTREAMS, also called BIDIRECTIONALLSTMWITHPASTPREDICTION (the same, with the "
             "letters read in both directions)"),
         Opt("layerSizes", &S::layerSizes, "sizes of the input, the hidden layers and the output: 784:256:10"),

@@ -435,11 +435,11 @@ void RegisterLstmNodes(NodeRegistry& registry)
     registry.Add<LstmNode>(
         {.name = "LSTM",
          .aliases = {},
-         .doc =
-             "A layer of memory cells: with c' and h' of the step before (0.1 and 0 at the start of a sequence), i = "
-             "sigmoid(Wx x + Wh h' + b + w c'), f likewise, c = f c' + i tanh(Wx x + Wh h' + b), o = sigmoid(Wx x + "
-             "Wh h' + b + w c), h = o tanh(c). The weights of a gate are one matrix [b Wx Wh w], those of the cell "
-             "[b Wx Wh].",
+         .doc = "A layer of memory cells. c' and h' are the values of the previous step (0.1 and 0 at the start of a "
+                "sequence). i = "
+                "sigmoid(Wx x + Wh h' + b + w c'), f likewise. c = f c' + i tanh(Wx x + Wh h' + b), o = sigmoid(Wx x + "
+                "Wh h' + b + w c), h = o tanh(c). The weights of a gate are one matrix [b Wx Wh w], those of the cell "
+                "[b Wx Wh].",
          .inputs = {5, 5},
          .inputNames = {"x", "inputGate", "forgetGate", "outputGate", "cell"},
          .traits = {.backpropReadsInputs = true, .backpropReadsOutput = false, .needsWholeMinibatch = true},

@@ -452,8 +452,8 @@ void RegisterSequenceCriterion(NodeRegistry& registry)
     type.inputs = {3, 3};
     type.inputNames = {"labels", "z", "logLikelihood"};
     type.doc =
-        "Sequence training over lattices from the reader: with gamma the probability of a state at a frame among the "
-        "paths of the lattice, v = sum over sequences of log p(reference) - log p(lattice), which is to grow; dz = (1 "
+        "Sequence training over lattices from the reader. gamma is the probability of a state at a frame among the "
+        "paths of the lattice. v = sum over sequences of log p(reference) - log p(lattice) is maximised. dz = (1 "
         "- h) softmax(z) + h gamma - labels, h = hSmoothingWeight. labels: one state a frame, sparse or dense. With "
         "seqGammarUsesMBR, v is the expected number of frames that have the state of the reference.";
     type.traits.backpropReadsInputs = false;

@@ -566,7 +566,7 @@ void RegisterClassBasedCrossEntropyNodes(NodeRegistry& registry)
     classes.inputNames = {"labels", "x", "W", "classScores"};
     classes.traits.replacesTouchedColumns = true;
     classes.traits.labelForm = LabelForm::WordsWithClasses;
-    classes.doc = "v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(classScores)[c]) over all samples; labels "
+    classes.doc = "v = -sum (log softmax(W(:, l..r-1)' x)[y-l] + log softmax(classScores)[c]) over all samples. labels "
                   "have 4 values each: word y, its class c, the first word l of the class and the first word r of the "
                   "next. Only the words of a sample's class are computed.";
     classes.bookSection = "4.1.4.24";

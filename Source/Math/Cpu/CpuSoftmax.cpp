@@ -95,7 +95,7 @@ void CrossEntropyWithSoftmaxOf(const VectorKernels<T>& kernels, ThreadPool& pool
                                const MatrixView& prediction, std::span<const uint8_t> mask,
                                const MatrixView& logSoftmax, const MatrixView& softmax, const MatrixView& output)
 {
-    // So many columns stay in the cache from one step to the next.
+    // These columns stay in the cache from one step to the next.
     constexpr size_t columnsAtATime = 32;
     double sums[c_mostParts];
     const int parts = UsefulThreads(prediction.Elements() * c_operationsPerElement, pool, c_operationsPerSum);

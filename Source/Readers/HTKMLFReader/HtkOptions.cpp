@@ -291,7 +291,7 @@ OptionTable<HtkReaderOptions> HtkReaderOptions::Options()
                 {"rollingWindow", HtkReadMethod::RollingWindow},
                 {"none", HtkReadMethod::None}},
                "blockRandomize: chunks of files are shuffled, and then the frames (or utterances) within a window of "
-               "chunks; rollingWindow: all frames are written to a temporary file and read from it in shuffled order; "
+               "chunks. rollingWindow: all frames are written to a temporary file and read from it in shuffled order; "
                "none: the order of the script file"),
         Opt("randomize", &S::randomize,
             "Number of frames that are shuffled with each other: all (auto), a window of this number, or none. The "

@@ -108,7 +108,7 @@ OptionTable<LmFeatureOptions> LmFeatureOptions::Options()
     return {
         Opt("dim", &S::dim, "usually 0: the input has a row for each word").WithoutEffect().Here(),
         Choice("mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
-               "Rows of the labels. class: word, class, first word of the class and the word after its last; softmax: "
+               "Rows of the labels. class: word, class, first word of the class and the word after its last. softmax: "
                "the id of the word; nce: the id of the word, its log probability, and both for each of noise_number "
                "drawn words. Test a model trained with nce with softmax, which gives the perplexity. For "
                "CrossEntropyWithSoftmax, which expects one row per word, use CNTKTextFormatReader"),

@@ -273,8 +273,9 @@ struct LibSvmLabelOptions
         using S = LibSvmLabelOptions;
         return {
             Opt("labelDim", &S::labelDim,
-                "Rows of labels with a 1 in the first row, which an input node of this name gets although the file has "
-                "no such stream; 0: as many as the node has",
+                "Rows of the labels that an input node of this name gets although the file has no such stream; each "
+                "has a 1 "
+                "in the first row. 0: as many as the node has",
                 Range{0, double(INT32_MAX)})
                 .Here(),
             Opt("dim", &S::dim, "Used if labelDim is missing", Range{0, double(INT32_MAX)}).Here(),

@@ -1,4 +1,4 @@
-// Which sub-blocks are features and which are labels, and what must hold between their parameters.
+// Sorts the sub-blocks into features and labels, and checks their parameters against each other.
 #include "Readers/UCIFastReader/UciOptions.h"
 
 #include "Common/Error.h"

@@ -15,7 +15,7 @@ namespace
 
 constexpr const char* c_readerName = "UCIFastReader";
 
-// What decides the dimension of a block's stream; for messages.
+// Names the parameter or file that decides the dimension of a block's stream, for messages.
 std::string SourceOf(const UciConfig& config, const UciBlock& block, const LabelMap* labels)
 {
     std::string deciding;

@@ -208,8 +208,8 @@ TEST(TokenizerTests, BracketsThatTheIndentationContradicts)
               "text:2:7, which has another indentation");
     EXPECT_EQ(
         MessageOf([&] { Records(RemoveComments(begin + "  ]\n  ]\n" + end)); }),
-        "text:9:1: unmatched ']': no bracket is open here; the ']' at text:5:3 closes the '[' at text:1:7, which is "
-        "indented otherwise");
+        "text:9:1: unmatched ']': no bracket is open here; the ']' at text:5:3 closes the '[' at text:1:7, which has "
+        "another indentation");
     EXPECT_EQ(MessageOf([] { Records("a=[\n  b=[\nc=1\n"); }),
               "text:2:5: no closing ']' found for the '[' that opens here");
 }

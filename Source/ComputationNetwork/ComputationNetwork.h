@@ -128,14 +128,6 @@ public:
     using ExplainInvalid =
         std::function<void(Error& error, const ComputationNode& node, const std::vector<ComputationNodePtr>& loop)>;
     void Validate(const ExplainInvalid& explain = {});
-    // Lists all errors that Validate would report if the earlier ones were corrected. Skips nodes that lack inputs or
-    // whose inputs are invalid. Shapes are undefined afterwards unless the list is empty.
-    struct InvalidNode
-    {
-        std::shared_ptr<const ComputationNode> node;
-        std::string message;
-    };
-    std::vector<InvalidNode> FindInvalidNodes();
     // Returns the layout that inputs of a dynamic axis share ("" is the default axis).
     const MBLayoutPtr& Layout(const std::string& dynamicAxis = "") const;
     // Updates the layouts derived from this one. Call once a minibatch, when the layouts of the data are known.

@@ -125,11 +125,7 @@ public:
     // True for files of version 1 and for the version-2 dialect of August 2015 (root mark "BCriteriaNodes").
     bool IsOldDialect() const { return m_isOldDialect; }
     // Precision of the node's values in the file.
-    DataType ElementType() const { return m_elementType; }
     void SetElementType(DataType type) { m_elementType = type; }
-    // True for an outline (ModelFile.h), which lacks the values of trained parameters.
-    bool IsOutline() const { return m_isOutline; }
-    void SetOutline(bool isOutline) { m_isOutline = isOutline; }
 
     void Field(bool& value);
     void Field(int32_t& value) { Number(value, "an integer field"); }
@@ -167,7 +163,6 @@ private:
     ByteWriter* m_out = nullptr;
     uint64_t m_version = 8;
     bool m_isOldDialect = false;
-    bool m_isOutline = false;
     DataType m_elementType = DataType::Float32;
     DataType m_dataType = DataType::Float32;
     Device* m_device = nullptr;

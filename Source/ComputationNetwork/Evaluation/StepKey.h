@@ -19,15 +19,13 @@ public:
     // Returns the key for the current layouts. Call after BeginForwardProp of all nodes. The memory is reused by the
     // next call.
     std::vector<uint64_t>& Make(bool isTraining);
-    // The distinct layouts of the nodes.
-    const std::vector<const MBLayout*>& Layouts() const { return m_layouts; }
 
 private:
     void AppendLayout(const MBLayout& layout, uint64_t firstId);
 
     const std::vector<ComputationNodePtr>& m_nodes;
     ptrdiff_t m_farthest = 1; // number of steps beyond the minibatch in which a sequence end makes a difference
-    std::vector<const MBLayout*> m_layouts;
+    std::vector<const MBLayout*> m_layouts; // distinct layouts of the nodes
     std::vector<uint64_t> m_key;
 };
 

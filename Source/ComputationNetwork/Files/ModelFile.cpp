@@ -178,13 +178,7 @@ class ModelFileReader
 {
 public:
     explicit ModelFileReader(const std::string& path)
-        : m_file(RequireModelFile(path)), m_text(m_file->Text()), m_path(path), m_in(m_text, path, "model file")
-    {
-        ReadBeginning();
-    }
-    // Reads an outline.
-    ModelFileReader(std::string_view text, const std::string& path)
-        : m_text(text), m_path(path), m_in(m_text, path, "model file"), m_isOutline(true)
+        : m_file(RequireModelFile(path)), m_text(m_file.Text()), m_path(path), m_in(m_text, path, "model file")
     {
         ReadBeginning();
     }
@@ -216,7 +210,6 @@ public:
                    const std::function<ComputationNodePtr(const std::string& type, const std::string& name)>& create)
     {
         ModelArchive archive(m_in, m_version, m_isOldDialect, dataType, device);
-        archive.SetOutline(m_isOutline);
         for (size_t i = 0; i < m_nodeCount; i++)
         {
             archive.SetElementType(ReadPrecision(dataType));
@@ -286,11 +279,10 @@ private:
         return elementSize == 4 ? DataType::Float32 : elementSize == 8 ? DataType::Float64 : fallback;
     }
 
-    std::optional<MappedFile> m_file;
+    MappedFile m_file;
     std::string_view m_text;
     std::string m_path;
     ByteReader m_in;
-    bool m_isOutline = false;
     uint64_t m_version = 1;
     bool m_isOldDialect = false;
     size_t m_nodeCount = 0;
@@ -432,17 +424,10 @@ std::unique_ptr<ComputationNetwork> ReadModel(ModelFileReader& file, DataType da
     return network;
 }
 
-enum class Content
-{
-    Model,
-    Outline // without the values of trained parameters
-};
-
 // path: for messages.
-void WriteModel(const ComputationNetwork& network, ByteWriter& out, const std::string& path, Content content)
+void WriteModel(const ComputationNetwork& network, ByteWriter& out, const std::string& path)
 {
     ModelArchive archive(out);
-    archive.SetOutline(content == Content::Outline);
     const std::vector<ComputationNodePtr> nodes = network.Nodes();
 
     out.WideText("BCN");
@@ -500,33 +485,18 @@ std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType 
     return ReadModel(file, dataType, std::move(device), registry);
 }
 
-std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const std::string& path, DataType dataType,
-                                                std::shared_ptr<Device> device)
-{
-    ModelFileReader file(outline, path);
-    return ReadModel(file, dataType, std::move(device), NodeRegistry::Standard());
-}
-
 void SaveModel(const ComputationNetwork& network, const std::string& path)
 {
     ByteWriter out(path);
-    WriteModel(network, out, path, Content::Model);
+    WriteModel(network, out, path);
     out.Commit();
 }
 
 bool SaveModelIfChanged(const ComputationNetwork& network, const std::string& path)
 {
     ByteWriter out(path);
-    WriteModel(network, out, path, Content::Model);
+    WriteModel(network, out, path);
     return out.CommitIfChanged();
-}
-
-std::string OutlineOf(const ComputationNetwork& network)
-{
-    std::string outline;
-    ByteWriter out(&outline);
-    WriteModel(network, out, "memory", Content::Outline);
-    return outline;
 }
 
 void ReloadParameters(ComputationNetwork& network, const std::string& path)

@@ -21,12 +21,6 @@ std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType 
 void SaveModel(const ComputationNetwork& network, const std::string& path);
 // Like SaveModel, but leaves a file with the same bytes and its time unchanged, and returns false.
 bool SaveModelIfChanged(const ComputationNetwork& network, const std::string& path);
-// A model in memory without the values of trained parameters (LearningRateMultiplier above 0), which are most of a
-// model's bytes. For callers that need only names, types and shapes. LoadOutline fills these values with zeros. path:
-// for messages.
-std::string OutlineOf(const ComputationNetwork& network);
-std::unique_ptr<ComputationNetwork> LoadOutline(std::string_view outline, const std::string& path, DataType dataType,
-                                                std::shared_ptr<Device> device);
 // Replaces the values of parameters and precomputed nodes by those of the nodes of the same names in the file.
 void ReloadParameters(ComputationNetwork& network, const std::string& path);
 

@@ -296,10 +296,7 @@ void LearnableParameterNode::SerializeFields(ModelArchive& archive)
         LoadOldShape(archive, shape);
     if (!m_values.IsAllocated())
         m_values = Matrix(0, 0, GetDataType(), GetDevice());
-    if (!archive.IsOutline() || !IsTrainableLeaf())
-        archive.MatrixField(m_values);
-    else if (archive.IsLoading())
-        m_values = Matrix(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice());
+    archive.MatrixField(m_values);
     if (!archive.IsLoading())
         return;
     if (m_values.Elements() != shape.Elements())

@@ -6,7 +6,6 @@
 #include "ComputationNetwork/Plan/RecurrentLoops.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 namespace cntk
@@ -14,47 +13,6 @@ namespace cntk
 
 namespace
 {
-
-// Nodes that a search for all faults skips: those that lack inputs or are invalid, and all nodes computed from them.
-class PassedOver
-{
-public:
-    void Add(const ComputationNode& node) { m_nodes.insert(&node); }
-    bool Has(const ComputationNodePtr& node)
-    {
-        if (m_nodes.empty())
-            return false;
-        const auto& inputs = node->Inputs();
-        const bool isAffected =
-            std::any_of(inputs.begin(), inputs.end(),
-                        [this](const ComputationNodePtr& input) { return m_nodes.contains(input.get()); });
-        if (isAffected)
-            Add(*node);
-        return isAffected || m_nodes.contains(node.get());
-    }
-    // Returns true if a skipped node might have determined the parameter's size.
-    bool IsInputOfAny(const ComputationNode& parameter) const
-    {
-        return std::any_of(m_nodes.begin(), m_nodes.end(),
-                           [&](const ComputationNode* node)
-                           {
-                               const auto& inputs = node->Inputs();
-                               return std::any_of(inputs.begin(), inputs.end(),
-                                                  [&](const ComputationNodePtr& input)
-                                                  { return input.get() == &parameter; });
-                           });
-    }
-
-private:
-    std::unordered_set<const ComputationNode*> m_nodes;
-};
-
-bool LacksInputs(const ComputationNode& node)
-{
-    const auto& inputs = node.Inputs();
-    return inputs.size() < node.Type().inputs.min || inputs.size() > node.Type().inputs.max ||
-           std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end();
-}
 
 // Checks that dynamicAxis= of an input names a DynamicAxis node. In a network without such nodes, the names alone
 // distinguish the layouts.
@@ -107,15 +65,11 @@ std::string ComputationNetwork::Describe(const ComputationNode& node) const
     return Concat(node.Name(), " = ", node.TypeName(), "(", Join(inputs, ", "), ")");
 }
 
-// One validation. Without a list of invalid nodes it throws the first fault. With a list, it records each fault and
-// skips nodes that depend on a faulty one.
+// One validation. Throws the first fault.
 class ComputationNetwork::Validation
 {
 public:
-    Validation(ComputationNetwork& network, const ExplainInvalid& explain, std::vector<InvalidNode>* invalid)
-        : m_network(network), m_explain(explain), m_invalid(invalid)
-    {
-    }
+    Validation(ComputationNetwork& network, const ExplainInvalid& explain) : m_network(network), m_explain(explain) {}
     void Run();
 
 private:
@@ -127,8 +81,7 @@ private:
         Final     // the last pass: all dimensions must be known
     };
 
-    void Tell(Error& error, const ComputationNode& node, const Loop& loop);
-    bool HasPassedOver(const Loop& loop);
+    [[noreturn]] void Throw(Error& error, const ComputationNode& node, const Loop& loop);
     void CheckInputs();
     void FindLoops(const std::vector<ComputationNodePtr>& starts);
     void CheckLoops(std::optional<LoopFault> (*faultOf)(const Loop&));
@@ -144,22 +97,13 @@ private:
 
     ComputationNetwork& m_network;
     const ExplainInvalid& m_explain;
-    std::vector<InvalidNode>* m_invalid; // null: fail at the first fault
-    PassedOver m_passedOver;
     std::vector<ComputationNodePtr> m_order; // inputs before consumers
     std::vector<Loop> m_loops;               // loops with a delay, in the order of one time step
 };
 
 void ComputationNetwork::Validate(const ExplainInvalid& explain)
 {
-    Validation(*this, explain, nullptr).Run();
-}
-
-std::vector<ComputationNetwork::InvalidNode> ComputationNetwork::FindInvalidNodes()
-{
-    std::vector<InvalidNode> invalid;
-    Validation(*this, {}, &invalid).Run();
-    return invalid;
+    Validation(*this, explain).Run();
 }
 
 void ComputationNetwork::Validation::Run()
@@ -191,34 +135,19 @@ void ComputationNetwork::Validation::Run()
     m_network.m_derivedLayouts.RemoveUnused();
 }
 
-// Throws or records the error. loop: the loop at fault; empty: only the node is at fault.
-void ComputationNetwork::Validation::Tell(Error& error, const ComputationNode& node, const Loop& loop)
+// Throws the error after its explanation. loop: the loop at fault; empty: only the node is at fault.
+void ComputationNetwork::Validation::Throw(Error& error, const ComputationNode& node, const Loop& loop)
 {
-    if (m_invalid == nullptr)
-    {
-        if (m_explain)
-            m_explain(error, node, loop);
-        throw error;
-    }
-    m_invalid->push_back({node.shared_from_this(), error.Message()});
-    m_passedOver.Add(node);
-    for (const ComputationNodePtr& other : loop)
-        m_passedOver.Add(*other);
-}
-
-bool ComputationNetwork::Validation::HasPassedOver(const Loop& loop)
-{
-    return std::any_of(loop.begin(), loop.end(),
-                       [&](const ComputationNodePtr& node) { return m_passedOver.Has(node); });
+    if (m_explain)
+        m_explain(error, node, loop);
+    throw error;
 }
 
 void ComputationNetwork::Validation::CheckInputs()
 {
     for (const auto& [key, node] : m_network.m_nodes)
     {
-        if (m_invalid != nullptr && LacksInputs(*node))
-            m_passedOver.Add(*node);
-        for (size_t i = 0; i < node->InputCount() && m_invalid == nullptr; i++)
+        for (size_t i = 0; i < node->InputCount(); i++)
             if (!node->Input(i))
                 Fail(ErrorKind::Model, "input ", i, " of node '", node->Name(), "' (", node->TypeName(),
                      ") is missing: the node it was connected to has been deleted; connect another with SetNodeInput");
@@ -229,7 +158,7 @@ void ComputationNetwork::Validation::FindLoops(const std::vector<ComputationNode
 {
     for (const Loop& component : ComponentsBelow(starts))
     {
-        if (!IsLoop(component) || (m_invalid != nullptr && HasPassedOver(component)))
+        if (!IsLoop(component))
             continue;
         try
         {
@@ -237,7 +166,7 @@ void ComputationNetwork::Validation::FindLoops(const std::vector<ComputationNode
         }
         catch (Error& error) // the loop has no delay
         {
-            Tell(error, *component.front(), component);
+            Throw(error, *component.front(), component);
         }
     }
 }
@@ -246,12 +175,10 @@ void ComputationNetwork::Validation::CheckLoops(std::optional<LoopFault> (*fault
 {
     for (const Loop& loop : m_loops)
     {
-        if (HasPassedOver(loop))
-            continue;
         if (const std::optional<LoopFault> fault = faultOf(loop))
         {
             Error error(ErrorKind::Model, fault->message);
-            Tell(error, *fault->node, loop);
+            Throw(error, *fault->node, loop);
         }
     }
 }
@@ -267,7 +194,7 @@ void ComputationNetwork::Validation::CheckDynamicAxes()
             }
             catch (Error& error)
             {
-                Tell(error, *node, {});
+                Throw(error, *node, {});
             }
         }
 }
@@ -349,8 +276,6 @@ void ComputationNetwork::Validation::InferAll(Pass pass)
 
 void ComputationNetwork::Validation::InferOne(ShapeInference& inference, const ComputationNodePtr& node, Pass pass)
 {
-    if (m_passedOver.Has(node) || (node->Type().traits.isLeaf && m_passedOver.IsInputOfAny(*node)))
-        return;
     try
     {
         node->InferShape(inference);
@@ -364,7 +289,7 @@ void ComputationNetwork::Validation::InferOne(ShapeInference& inference, const C
     catch (Error& error)
     {
         error.AddNote("while validating " + m_network.Describe(*node));
-        Tell(error, *node, {});
+        Throw(error, *node, {});
     }
 }
 

@@ -35,7 +35,7 @@ struct PlanarForm
     bool IsPadded() const { return a.start != 0 || b.start != 0 || Covered(a) > a.input || Covered(b) > b.input; }
     // Elements of an image with its padding; 0 if the image is used unchanged.
     size_t PaddedElements() const { return channelsFirst && !IsPadded() ? 0 : Covered(a) * Covered(b) * channels; }
-    // Where an element stands in the weights.
+    // Returns the position of an element within the weights.
     size_t WeightIndex(size_t map, size_t channel, size_t ka, size_t kb) const
     {
         const size_t element = ka + a.kernel * (kb + b.kernel * channel);

@@ -109,7 +109,7 @@ private:
 using TrainedNetworks = std::vector<ComputationNetwork*>;
 
 // Writes the models. With several workers the first one writes while the others wait. path: the last network's model.
-// That model is written last: if its file exists, all others do.
+// The last network's model is written last: if its file exists, all others do.
 void SaveModels(const TrainedNetworks& networks, const TrainingFiles& files, const std::string& path);
 
 // Copies parameter values from the models into the networks.

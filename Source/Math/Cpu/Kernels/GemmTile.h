@@ -242,7 +242,7 @@ struct GemmTile : GemmPanels<T, VectorBytes, Columns>
 
         size_t Stride() const { return m_stride; }
 
-        // Where the tile at a row and a column of C is written.
+        // Returns the memory to which the tile at a row and a column of C is written.
         T* At(size_t row, size_t column, size_t rowOfPanel, size_t columnOfPanel)
         {
             if constexpr (Ends)

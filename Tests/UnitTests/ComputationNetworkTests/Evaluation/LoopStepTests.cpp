@@ -118,7 +118,7 @@ void SetBeginnings(Lstm& net, size_t sequences, size_t steps, bool firstGoesOn)
     net.FillInputs();
 }
 
-// Where all sequences begin, one column of a product stands for all columns, with the same bits.
+// If all sequences begin, one column of a product stands for all columns, with the same bits.
 TEST(LoopStep, OneColumnStandsForAllThatBegin)
 {
     for (const int threads : {1, 4})

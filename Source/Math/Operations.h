@@ -46,8 +46,8 @@ void SumAll(const MatrixView& input, const MatrixView& output, double alpha = 1,
 // Reads a 1x1 value back to the host (synchronises on a GPU).
 double ScalarOf(const MatrixView& value);
 bool HasNotFinite(const MatrixView& value);
-// Replaces values that are not finite by 0 in the columns whose mask byte is 0 (as in MaskColumns), so that a product of
-// these columns with zeros adds nothing. Never synchronises.
+// Replaces values that are not finite by 0 in the columns whose mask byte is 0 (as in MaskColumns), so that a product
+// of these columns with zeros adds nothing. Never synchronises.
 void ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask);
 // Running totals that stay on the device. totals is a column of double: total i += numbers[i] (1x1, of any type),
 // behind them the count of calls that were new, and which of these numbers[0] was first not finite in (0: none so far).

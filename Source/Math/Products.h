@@ -12,8 +12,8 @@ namespace cntk
 {
 
 // The update of a parameter whose gradient is a product, applied block by block while the gradient is in the cache. The
-// bits are those of Ops::MomentumUpdate on all columns. Parameter, smoothed gradient and gradient are contiguous and have
-// the same shape.
+// bits are those of Ops::MomentumUpdate on all columns. Parameter, smoothed gradient and gradient are contiguous and
+// have the same shape.
 struct ProductUpdate
 {
     MatrixView parameter = {}; // no data: no update

@@ -61,10 +61,7 @@ void AddFillCases(std::vector<KernelCase>& cases)
                          Ops::SumAll(run.Input(600, 900), run.Output(1, 1));
                      },
                      512}); // the terms are far larger than their sum
-    cases.push_back({"Scalar", [](KernelCaseRun& run)
-                     {
-                         run.Record(Ops::ScalarOf(run.Input(1, 1)));
-                     }});
+    cases.push_back({"Scalar", [](KernelCaseRun& run) { run.Record(Ops::ScalarOf(run.Input(1, 1))); }});
     cases.push_back({"HasNotFinite", [](KernelCaseRun& run)
                      {
                          run.Record(Ops::HasNotFinite(run.Input(50, 60)));

@@ -1,6 +1,7 @@
 // Scores from a network: batches of frames, and the thread that stays one batch ahead of the search.
-#include "ActionsLib/Decoding/FeatureFiles.h"
-#include "ActionsLib/Decoding/ScoreSources.h"
+#include "ActionsLib/Decoding/NetworkScores.h"
+
+#include "ActionsLib/Decoding/UtteranceFiles.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
@@ -86,13 +87,13 @@ bool SeesSequences(const ComputationNodePtr& output)
 
 // One frame side by side with its neighbours. The first and the last frame stand for neighbours that do not exist.
 template <class ElemType>
-void FillColumn(const Frames& frames, size_t frame, size_t window, ElemType* column)
+void FillColumn(const UtteranceScores& utterance, size_t frame, size_t window, ElemType* column)
 {
-    const auto half = ptrdiff_t(window / 2), last = ptrdiff_t(frames.count) - 1;
-    for (ptrdiff_t i = ptrdiff_t(frame) - half; i <= ptrdiff_t(frame) + half; ++i, column += frames.rows)
+    const auto half = ptrdiff_t(window / 2), last = ptrdiff_t(utterance.frames) - 1;
+    for (ptrdiff_t i = ptrdiff_t(frame) - half; i <= ptrdiff_t(frame) + half; ++i, column += utterance.rows)
     {
-        const float* source = frames.values.data() + size_t(std::clamp<ptrdiff_t>(i, 0, last)) * frames.rows;
-        std::copy_n(source, frames.rows, column);
+        const float* source = utterance.values.data() + size_t(std::clamp<ptrdiff_t>(i, 0, last)) * utterance.rows;
+        std::copy_n(source, utterance.rows, column);
     }
 }
 
@@ -109,8 +110,8 @@ class BatchScorer
 {
 public:
     virtual ~BatchScorer() = default;
-    // Replaces the frames of each utterance, features, by its scores.
-    virtual void Score(std::vector<Frames>& utterances) = 0;
+    // Replaces the features of each utterance by its scores.
+    virtual void Score(std::vector<UtteranceScores>& utterances) = 0;
 };
 
 template <class ElemType>
@@ -127,11 +128,11 @@ public:
         m_minibatch.streams[0].rows = nodes.features->SampleElements();
     }
 
-    void Score(std::vector<Frames>& utterances) override
+    void Score(std::vector<UtteranceScores>& utterances) override
     {
         std::vector<std::vector<float>> scores(utterances.size());
         for (size_t i = 0; i < utterances.size(); ++i)
-            scores[i].resize(m_output->SampleElements() * utterances[i].count);
+            scores[i].resize(m_output->SampleElements() * utterances[i].frames);
         if (m_isSequential)
             ScoreSequences(utterances, scores);
         else
@@ -152,11 +153,11 @@ private:
         size_t column = 0;
     };
 
-    void ScoreFrames(const std::vector<Frames>& utterances, std::vector<std::vector<float>>& scores)
+    void ScoreFrames(const std::vector<UtteranceScores>& utterances, std::vector<std::vector<float>>& scores)
     {
         m_places.clear();
         for (size_t i = 0; i < utterances.size(); ++i)
-            for (size_t t = 0; t < utterances[i].count; ++t)
+            for (size_t t = 0; t < utterances[i].frames; ++t)
             {
                 m_places.push_back({i, t, m_places.size()});
                 if (m_places.size() == c_framesOfBatch)
@@ -166,15 +167,15 @@ private:
             ScorePlaces(utterances, nullptr, m_places.size(), scores);
     }
 
-    void ScoreSequences(const std::vector<Frames>& utterances, std::vector<std::vector<float>>& scores)
+    void ScoreSequences(const std::vector<UtteranceScores>& utterances, std::vector<std::vector<float>>& scores)
     {
         std::vector<size_t> numbers;
         std::vector<uint32_t> lengths;
         for (size_t i = 0; i < utterances.size(); ++i)
-            if (utterances[i].count > 0)
+            if (utterances[i].frames > 0)
             {
                 numbers.push_back(i);
-                lengths.push_back(uint32_t(utterances[i].count));
+                lengths.push_back(uint32_t(utterances[i].frames));
             }
         if (numbers.empty())
             return;
@@ -192,7 +193,7 @@ private:
     }
 
     // Evaluates the frames of m_places and clears it.
-    void ScorePlaces(const std::vector<Frames>& utterances, const MBLayoutPtr& layout, size_t columns,
+    void ScorePlaces(const std::vector<UtteranceScores>& utterances, const MBLayoutPtr& layout, size_t columns,
                      std::vector<std::vector<float>>& scores)
     {
         StreamBatch<ElemType>& batch = m_minibatch.streams[0];
@@ -234,12 +235,11 @@ class NetworkScores final : public ScoreSource
 {
 public:
     // frameRows: of the features; rows: of the scores.
-    NetworkScores(FeatureFiles files, std::unique_ptr<BatchScorer> scorer, size_t frameRows, size_t rows,
+    NetworkScores(UtteranceFiles files, std::unique_ptr<BatchScorer> scorer, size_t frameRows, size_t rows,
                   bool runsNextToSearch)
-        : m_files(std::move(files)), m_scorer(std::move(scorer)), m_frameRows(frameRows), m_rows(rows)
+        : m_files(std::move(files)), m_scorer(std::move(scorer)), m_frameRows(frameRows), m_rows(rows),
+          m_runsNextToSearch(runsNextToSearch)
     {
-        if (runsNextToSearch)
-            m_thread = std::thread([this] { Produce(); });
     }
 
     ~NetworkScores() override
@@ -259,13 +259,15 @@ public:
 
     bool Next(UtteranceScores& scores) override
     {
-        if (!m_thread.joinable())
+        if (!m_runsNextToSearch)
         {
             if (m_ready.empty())
                 for (UtteranceScores& one : MakeBatch())
                     m_ready.push_back(std::move(one));
             return TakeFirst(scores);
         }
+        if (!m_thread.joinable())
+            m_thread = std::thread([this] { Produce(); });
         std::unique_lock<std::mutex> lock(m_mutex);
         m_changed.wait(lock, [this] { return !m_ready.empty() || m_hasEnded; });
         if (m_ready.empty() && m_error)
@@ -290,36 +292,21 @@ private:
     std::vector<UtteranceScores> MakeBatch()
     {
         std::vector<UtteranceScores> batch;
-        std::vector<Frames> frames;
         for (size_t total = 0;
              m_next < m_files.Count() && total < c_framesOfBatch && batch.size() < c_parallelUtterances; ++m_next)
         {
             UtteranceScores& one = batch.emplace_back();
-            Frames& own = frames.emplace_back();
-            one.name = m_files.NameOf(m_next);
-            try
-            {
-                m_files.Read(m_next, own);
-                if (own.rows != m_frameRows)
-                    Fail(ErrorKind::Data, "the frames have ", own.rows, " values, but the model takes ", m_frameRows);
-            }
-            catch (const Error& error)
-            {
-                one.problem = error.Report();
-                own = Frames{};
-            }
-            total += own.count;
+            m_files.Read(m_next, one);
+            if (one.problem.empty() && one.rows != m_frameRows)
+                one.problem = Concat(m_files.Location(m_next), ": the frames of '", m_files.PathOf(m_next), "' have ",
+                                     one.rows, " values, but the model takes ", m_frameRows);
+            if (!one.problem.empty())
+                one.frames = 0;
+            total += one.frames;
         }
         const auto begin = std::chrono::steady_clock::now();
-        m_scorer->Score(frames);
+        m_scorer->Score(batch);
         m_seconds = m_seconds + std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        for (size_t i = 0; i < batch.size(); ++i)
-        {
-            batch[i].rows = frames[i].rows;
-            batch[i].frames = frames[i].count;
-            batch[i].framePeriod = frames[i].period;
-            batch[i].values = std::move(frames[i].values);
-        }
         return batch;
     }
 
@@ -351,10 +338,11 @@ private:
         m_changed.notify_all();
     }
 
-    FeatureFiles m_files;
+    UtteranceFiles m_files;
     std::unique_ptr<BatchScorer> m_scorer;
     size_t m_frameRows;
     size_t m_rows;
+    bool m_runsNextToSearch;
     size_t m_next = 0;
     std::atomic<double> m_seconds = 0;
     std::deque<UtteranceScores> m_ready;
@@ -387,9 +375,9 @@ void RequireWindow(const DecodeOptions& options, const ComputationNode& features
 std::unique_ptr<ScoreSource> MakeNetworkScores(const DecodeOptions& options,
                                                std::unique_ptr<ComputationNetwork> network)
 {
-    FeatureFiles files(options.infiles, options.prefixPathInScp);
+    UtteranceFiles files(options);
     const ScoreNodes nodes = FindNodes(*network, options);
-    RequireWindow(options, *nodes.features, files.FindRows());
+    RequireWindow(options, *nodes.features, files.DimensionOfFirst());
     std::unique_ptr<BatchScorer> scorer;
     const auto make = [&]<class ElemType>()
     { scorer = std::make_unique<NetworkScorer<ElemType>>(std::move(network), nodes, options.dnnWindowSize); };

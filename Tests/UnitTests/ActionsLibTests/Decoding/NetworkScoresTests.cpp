@@ -1,5 +1,6 @@
 // Scores of files and of networks: windows, batches, recurrent networks, files that cannot be read.
-#include "ActionsLib/Decoding/ScoreSources.h"
+#include "ActionsLib/Decoding/NetworkScores.h"
+#include "ActionsLib/Decoding/UtteranceFiles.h"
 #include "Common/Error.h"
 #include "Common/Htk/HtkFile.h"
 #include "CommonTests/TemporaryFolder.h"
@@ -175,19 +176,18 @@ TEST_F(NetworkScoresTest, UnreadableFilesFailTheirUtterances)
     m_options.dnnWindowSize = 3;
     for (const bool isNetwork : {true, false})
     {
-        const auto source =
-            isNetwork ? MakeNetworkScores(m_options, WindowNetwork(3, DataType::Float32)) : MakeScoreFiles(m_options);
+        const auto source = isNetwork ? MakeNetworkScores(m_options, WindowNetwork(3, DataType::Float32))
+                                      : std::make_unique<ScoreFileSource>(m_options);
         std::vector<std::string> problems;
         UtteranceScores scores;
         while (source->Next(scores))
             problems.push_back(scores.problem);
         ASSERT_EQ(problems.size(), 5u);
         EXPECT_THAT(problems[0], HasSubstr("u0.f"));
-        EXPECT_THAT(problems[0], HasSubstr("all.scp:1"));
-        EXPECT_THAT(problems[1], HasSubstr("the list asks for the frames 2 to 4, but the file has 4 frames"));
+        EXPECT_THAT(problems[1], HasSubstr("all.scp:2: the range [2,4] reaches beyond the file"));
         if (isNetwork)
         {
-            EXPECT_THAT(problems[2], HasSubstr("the frames have 3 values, but the model takes 2"));
+            EXPECT_THAT(problems[2], HasSubstr("have 3 values, but the model takes 2"));
         }
         EXPECT_THAT(problems[3], HasSubstr("gone.f"));
         EXPECT_EQ(problems[4], "");
@@ -199,8 +199,8 @@ TEST_F(NetworkScoresTest, UnreadableFilesFailTheirUtterances)
 TEST_F(NetworkScoresTest, ScoreFilesAreDeliveredAsTheyAre)
 {
     WriteUtterances({3, 0, 2});
-    const auto source = MakeScoreFiles(m_options);
-    EXPECT_EQ(source->Rows(), 0u);
+    const auto source = std::make_unique<ScoreFileSource>(m_options);
+    EXPECT_EQ(source->Rows(), 2u);
     UtteranceScores scores;
     for (const std::vector<Column>& frames : m_frames)
     {
@@ -223,7 +223,7 @@ TEST_F(NetworkScoresTest, PathsAreThoseOfTheListOrOfTheCurrentFolder)
     m_options.infiles = "lists/a.scp";
     UtteranceScores scores;
     {
-        const auto source = MakeScoreFiles(m_options);
+        const auto source = std::make_unique<ScoreFileSource>(m_options);
         EXPECT_TRUE(source->Next(scores) && scores.problem.empty());
         EXPECT_TRUE(source->Next(scores) && scores.problem.empty());
         EXPECT_EQ(scores.name, "two");
@@ -231,7 +231,7 @@ TEST_F(NetworkScoresTest, PathsAreThoseOfTheListOrOfTheCurrentFolder)
         EXPECT_THAT(scores.problem, HasSubstr("lists/three.f"));
     }
     m_options.prefixPathInScp = "other";
-    const auto source = MakeScoreFiles(m_options);
+    const auto source = std::make_unique<ScoreFileSource>(m_options);
     EXPECT_TRUE(source->Next(scores) && !scores.problem.empty());
     EXPECT_TRUE(source->Next(scores) && !scores.problem.empty());
     EXPECT_TRUE(source->Next(scores) && scores.problem.empty());

@@ -46,7 +46,4 @@ private:
     std::unique_ptr<Impl> m_impl;
 };
 
-// -precompile: compiles the acceptor -infsm to the binary graph -graph, and logs its sizes.
-void CompileGraph(const DecodeOptions& options, Log& log);
-
 } // namespace cntk

@@ -3,7 +3,10 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
+#include "Decoder/LatticeBuilder.h"
+#include "Decoder/WordLattice.h"
 
+#include <algorithm>
 #include <ctime>
 
 namespace cntk
@@ -18,6 +21,29 @@ double ThreadSeconds()
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+constexpr double c_unitsInSecond = 1e7; // of 100 ns
+
+// The confidence of a word is the sum of the posteriors of its arcs at the middle of its time. Every path has exactly
+// one arc there.
+void AddConfidences(const WordLattice& lattice, double acweight, const DecodingGraph& graph,
+                    std::vector<ResultWord>& words)
+{
+    const std::vector<double> posteriors = PosteriorsOf(lattice, acweight);
+    for (ResultWord& word : words)
+    {
+        const uint32_t middle = word.begin + (word.end - word.begin) / 2;
+        word.confidence = 0;
+        for (size_t i = 0; i < lattice.arcs.size(); ++i)
+        {
+            const WordLatticeArc& arc = lattice.arcs[i];
+            if (arc.HasWord() && lattice.nodeFrames[arc.from] <= middle && middle < lattice.nodeFrames[arc.to] &&
+                graph.Words()[arc.word] == word.word)
+                word.confidence += posteriors[i];
+        }
+        word.confidence = std::min(word.confidence, 1.0);
+    }
 }
 
 bool NeedsLattice(const DecodeOptions& options)
@@ -109,10 +135,42 @@ void UtteranceDecoder::Search(const UtteranceScores& scores, WordScorer& scorer,
         result.words = WordsOf(result.path, result.segments, *m_tables.graph, m_options);
         result.hasPath = true;
         outcome.score = result.path.Parts().Total(m_options.acweight);
+        if (m_needsLattice)
+            AddLatticeResults(scores, scorer, outcome);
         if (outcome.isPartial)
             outcome.warning = "no token is in a final state; the result is partial: the best words so far";
     }
     outcome.searchSeconds = ThreadSeconds() - begin;
+}
+
+void UtteranceDecoder::AddLatticeResults(const UtteranceScores& scores, WordScorer& scorer, UtteranceOutcome& outcome)
+{
+    const DecodingGraph& graph = *m_tables.graph;
+    const WordLattice lattice = BuildLattice({.trace = m_search.Trace(),
+                                              .isPartial = outcome.isPartial,
+                                              .graph = graph,
+                                              .phones = m_tables.phones,
+                                              .silenceCost = m_tables.silenceCost,
+                                              .acweight = m_options.acweight,
+                                              .beam = m_options.latticeBeam,
+                                              .scores = scores,
+                                              .rowOfState = m_tables.rowOfState},
+                                             scorer);
+    if (lattice.beam < m_options.latticeBeam)
+        outcome.warning = Concat("its lattice would be too large; -lattice-beam was reduced to ", lattice.beam);
+    UtteranceResult& result = outcome.result;
+    if (!m_options.latticePrefix.empty())
+        result.lattice = SlfText(lattice, graph, scores.name, m_options.acweight, scores.framePeriod / c_unitsInSecond);
+    if (!m_options.outctm.empty())
+        AddConfidences(lattice, m_options.acweight, graph, result.words);
+    for (const LatticeSentence& sentence : BestSentences(lattice, m_options.acweight, m_options.nbest))
+    {
+        ResultSentence text{sentence.score, {}};
+        for (const uint32_t word : sentence.words)
+            if (graph.Words()[word] != m_options.sentenceStart && graph.Words()[word] != m_options.sentenceEnd)
+                text.words.push_back(graph.Words()[word]);
+        result.nbest.push_back(std::move(text));
+    }
 }
 
 } // namespace cntk

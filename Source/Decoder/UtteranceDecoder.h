@@ -49,6 +49,7 @@ public:
 
 private:
     void Search(const UtteranceScores& scores, WordScorer& scorer, UtteranceOutcome& outcome);
+    void AddLatticeResults(const UtteranceScores& scores, WordScorer& scorer, UtteranceOutcome& outcome);
 
     const DecodeOptions& m_options;
     const DecoderTables& m_tables;

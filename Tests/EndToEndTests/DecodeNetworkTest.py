@@ -68,8 +68,8 @@ class DecodeNetworkTest(EndToEndTest):
     def test_threads_change_nothing(self):
         results = []
         for threads in (1, 2, 3):
-            log = self.argon("-acweight", 0.5, "-beam", 15, "-threads", threads).stderr
-            results.append([(self.folder / name).read_bytes() for name in ("out.mlf", "out.scores")])
+            log = self.argon("-acweight", 0.5, "-beam", 15, "-threads", threads, "-lattice-prefix", "lattice.").stderr
+            results.append([(self.folder / name).read_bytes() for name in ("out.mlf", "out.scores", "lattice.0", "lattice.55")])
             self.assertRegex(log, r"NetworkRealTimeFactor = 0\.\d+; SearchRealTimeFactor = 0\.\d+")
         self.assertEqual(results[0], results[1])
         self.assertEqual(results[0], results[2])

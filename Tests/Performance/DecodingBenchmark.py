@@ -14,75 +14,37 @@ import gzip
 import json
 import os
 import pathlib
-import resource
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Examples/Speech/Decode"))
-import WordErrors  # noqa: E402
+from TestScores import TestScores, cpu_seconds  # noqa: E402
 
-FRAMES_PER_SECOND = 100
-# goal: of CPU seconds for a second of speech, in units of the yardstick
-Case = collections.namedtuple("Case", "name graph lm arguments lattices goal")
-SMALL = ["-acweight", "0.5", "-beam", "15", "-word_end_beam_frac", "1", "-sil-cost", "0"]
-LARGE = ["-acweight", "0.3", "-beam", "13", "-word_end_beam_frac", "1", "-sil-cost", "0"]
+# goal: of CPU seconds for a second of speech, in units of the yardstick. For lattices the half of Kaldi's latgen-faster-mapped
+# (at least 200 tokens a frame), for the best path Kaldi's decode-faster (at least 20 tokens).
+Case = collections.namedtuple("Case", "name graph lm options lattices goal")
+COMMON = ["-word_end_beam_frac", "1", "-sil-cost", "0"]
+SMALL = ["small.dg", "lang/word.2gram.arpa", COMMON + ["-acweight", "0.5", "-beam", "15"]]
+LARGE = ["large.dg", "decoding/large/word.2gram.arpa.gz", COMMON + ["-acweight", "0.3", "-beam", "13"]]
+FEW = ["-min-tokens", "20"]
 CASES = [
-    Case("528 words, lattices", "small.dg", "lang/word.2gram.arpa", SMALL, True, 0.00567 / 2),
-    Case("528 words, best path", "small.dg", "lang/word.2gram.arpa", SMALL, False, 0.0016),
-    Case("20000 words, lattices", "large.dg", "decoding/large/word.2gram.arpa.gz", LARGE, True, 0.00884 / 2),
-    Case("20000 words, best path", "large.dg", "decoding/large/word.2gram.arpa.gz", LARGE, False, 0.0042),
+    Case("528 words, lattices", *SMALL, True, 0.00567 / 2),
+    Case("528 words, best path", *SMALL[:2], SMALL[2] + FEW, False, 0.0016),
+    Case("20000 words, lattices", *LARGE, True, 0.00884 / 2),
+    Case("20000 words, best path", *LARGE[:2], LARGE[2] + FEW, False, 0.0042),
 ]
-
-WRITE = """
-command=Write
-deviceId=-1
-numCPUThreads=1
-Write=[
-  action=write
-  modelPath={corpus}/decoding/model/synthspeech.dnn
-  outputNodeNames=ScaledLogLikelihood
-  reader=[ readerType=HTKMLFReader; features=[ dim=792; scpFile={corpus}/scp/test.fbank.scp; prefixPathInSCP={corpus} ] ]
-  writer=[ writerType=HTKMLFWriter; ScaledLogLikelihood=[ dim=126; scpFile={folder}/out.scp ] ]
-]
-"""
-
-
-def cpu_seconds(command, data=None):
-    """Runs a program; returns the CPU seconds that it took and its output."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([str(word) for word in command], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode != 0:
-        sys.exit("%s failed:\n%s" % (command[0], done.stderr.decode("utf-8", "replace")[-2000:]))
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
 class Bench:
-    def __init__(self, args, folder):
-        self.args, self.folder, self.corpus = args, folder, args.shared / "data/synthspeech"
+    def __init__(self, cntk, corpus, folder):
+        self.folder, self.corpus = folder, corpus
         self.fst = self.compile_large() if shutil.which("fstcompile") else None
-        names = [line.split("=")[0].rsplit(".", 1)[0] for line in
-                 (self.corpus / "scp/test.fbank.scp").read_text(encoding="utf-8").splitlines()]
-        (folder / "out.scp").write_text("".join("%s/%s.sll\n" % (folder, name) for name in names), encoding="utf-8")
-        (folder / "write.cntk").write_text(WRITE.format(corpus=self.corpus, folder=folder), encoding="utf-8")
-        cpu_seconds([args.cntk, "configFile=%s" % (folder / "write.cntk")])
-        sizes = {name: (folder / (name + ".sll")).stat().st_size for name in names}
-        self.frames = sum((size - 12) // (4 * 126) for size in sizes.values())
-        (folder / "all.scp").write_text("".join("%s.sll\n" % name for name in names), encoding="utf-8")
-        shortest = min(sizes, key=sizes.get)
-        self.short_frames = (sizes[shortest] - 12) // (4 * 126)
-        (folder / "short.scp").write_text("%s.sll\n" % shortest, encoding="utf-8")
-        graphs = self.corpus / "decoding"
-        for name, acceptor, scores in (("small.dg", "graphs/word.lookahead.hcl.gz", "graphs/word.lookahead"),
-                                       ("large.dg", "large/word.lookahead.hcl.gz", "large/word.lookahead.gz")):
-            cpu_seconds([args.cntk, "argon", "-precompile", "true", "-infsm", graphs / acceptor, "-transition-file",
-                         self.corpus / "lang/state.transitions", "-lookahead-file", graphs / scores, "-model-map",
-                         self.corpus / "lang/model.state.map", "-graph", folder / name])
+        self.scores = TestScores(cntk, corpus, folder)
+        self.scores.compile("small.dg", "graphs/word.lookahead.hcl.gz", "graphs/word.lookahead")
+        self.scores.compile("large.dg", "large/word.lookahead.hcl.gz", "large/word.lookahead.gz")
 
     def compile_large(self):
         """Returns the large acceptor in OpenFst's form."""
@@ -103,20 +65,9 @@ class Bench:
             total += seconds
         return total
 
-    def decode(self, case, utterances, result):
-        command = [self.args.cntk, "argon", "-graph", self.folder / case.graph, "-lm", self.corpus / case.lm, "-cntkmap",
-                   self.corpus / "decoding/graphs/state.cntkmap", "-infiles", self.folder / utterances, "-outmlf",
-                   self.folder / result, *case.arguments]
-        if case.lattices:
-            command += ["-lattice-prefix", self.folder / "lattices."]
-        return cpu_seconds(command)[0]
-
     def measure(self, case):
-        """Returns CPU seconds for a second of speech, and the word errors."""
-        seconds = self.decode(case, "all.scp", "all.mlf") - self.decode(case, "short.scp", "short.mlf")
-        reference = WordErrors.read_words(self.corpus / "mlf/test.wordonly.mlf")
-        errors = sum(WordErrors.count_errors(reference, WordErrors.read_words(self.folder / "all.mlf"))[:3])
-        return seconds * FRAMES_PER_SECOND / (self.frames - self.short_frames), errors
+        options = case.options + (["-lattice-prefix", self.folder / "lattices."] if case.lattices else [])
+        return self.scores.measure(case.graph, case.lm, options)
 
 
 def main():
@@ -131,7 +82,7 @@ def main():
         print("DecodingBenchmark: skipped, there are no shared data in %s" % args.shared)
         return
     with tempfile.TemporaryDirectory(prefix="cntk-bench-") as folder:
-        bench = Bench(args, pathlib.Path(folder))
+        bench = Bench(args.cntk, args.shared / "data/synthspeech", pathlib.Path(folder))
         yardsticks, rates, errors = [], {case.name: [] for case in CASES}, {}
         for _ in range(args.rounds):
             if bench.fst is not None:

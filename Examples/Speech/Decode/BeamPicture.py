@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws word errors against the real-time factor of the search, for beams and token limits, and against the acoustic weight.
+"""Draws word errors against the real-time factor of the search (CPU seconds for a second of speech), for beams and token limits,
+and against the acoustic weight.
 
     BeamPicture.py --corpus FOLDER --picture Decoding.svg [--cntk PROGRAM] [--table Decoding.md] [--part test]
 
@@ -10,12 +11,10 @@ import argparse
 import math
 import os
 import pathlib
-import re
-import subprocess
-import sys
+import statistics
 import tempfile
 
-import WordErrors
+from TestScores import TestScores
 
 HERE = pathlib.Path(__file__).resolve().parent
 BASE = ["-acweight", "0.5", "-word_end_beam_frac", "1"]
@@ -29,33 +28,6 @@ CURVES = (
     ("-max-tokens, with -beam 30", "#393", [
         ("%d" % limit, ["-beam", "30", "-min-tokens", "0", "-max-tokens", "%d" % limit]) for limit in LIMITS]),
 )
-
-
-class Search:
-    def __init__(self, args, folder):
-        self.args, self.folder, corpus = args, folder, args.corpus
-        self.reference = WordErrors.read_words(corpus / ("mlf/%s.wordonly.mlf" % args.part))
-        self.run("-precompile", "true", "-infsm", corpus / "decoding/graphs/word.lookahead.hcl.gz", "-lookahead-file",
-                 corpus / "decoding/graphs/word.lookahead", "-transition-file", corpus / "lang/state.transitions",
-                 "-model-map", corpus / "lang/model.state.map")
-
-    def run(self, *options):
-        command = [self.args.cntk, "argon", "-graph", self.folder / "words.dg", *options]
-        done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False)
-        if done.returncode != 0:
-            sys.exit("%s failed:\n%s" % (" ".join(map(str, command)), done.stdout[-3000:]))
-        return done.stdout
-
-    def decode(self, settings):
-        """Returns the real-time factor of the search and the word errors in per cent."""
-        corpus = self.args.corpus
-        log = self.run("-am", corpus / "decoding/model/synthspeech.dnn", "-cntkmap", corpus / "decoding/graphs/state.cntkmap",
-                       "-lm", corpus / "lang/word.2gram.arpa", "-infiles", corpus / ("scp/%s.fbank.scp" % self.args.part),
-                       "-prefixPathInSCP", corpus, "-outmlf", self.folder / "out.mlf", *BASE, *settings)
-        factor = float(re.search(r"SearchRealTimeFactor = ([0-9.e-]+)", log).group(1))
-        *wrong, count = WordErrors.count_errors(self.reference, WordErrors.read_words(self.folder / "out.mlf"))
-        return factor, 100 * sum(wrong) / count
 
 
 def text(x, y, words, anchor="middle", size=13, colour="#333", more=""):
@@ -123,13 +95,21 @@ def main():
     parser.add_argument("--picture", required=True, type=pathlib.Path)
     parser.add_argument("--table", type=pathlib.Path, help="file for the figures of the picture, as tables in Markdown")
     parser.add_argument("--part", default="test")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each setting, whose median is drawn")
     args = parser.parse_args()
     args.cntk, args.corpus = os.path.abspath(args.cntk), args.corpus.absolute()
     with tempfile.TemporaryDirectory() as folder:
-        search = Search(args, pathlib.Path(folder))
-        curves = [(name, colour, [label for label, _ in settings], [search.decode(own) for _, own in settings])
+        scores = TestScores(args.cntk, args.corpus, folder, args.part)
+        scores.compile("words.dg", "graphs/word.lookahead.hcl.gz", "graphs/word.lookahead")
+
+        def decode(settings):
+            """Returns the median real-time factor of some runs, and the word errors in per cent."""
+            runs = [scores.measure("words.dg", "lang/word.2gram.arpa", BASE + settings) for _ in range(args.rounds)]
+            return statistics.median(factor for factor, _ in runs), 100 * runs[0][1] / scores.words
+
+        curves = [(name, colour, [label for label, _ in settings], [decode(own) for _, own in settings])
                   for name, colour, settings in CURVES]
-        weights = [(weight, search.decode(["-beam", "15", "-acweight", "%g" % weight])[1]) for weight in WEIGHTS]
+        weights = [(weight, decode(["-beam", "15", "-acweight", "%g" % weight])[1]) for weight in WEIGHTS]
     args.picture.write_text(draw(curves, weights), encoding="utf-8")
     if args.table:
         lines = ["| setting | real-time factor | wrong words, % |", "|---|---|---|"]

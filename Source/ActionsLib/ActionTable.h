@@ -28,6 +28,7 @@ Action MakeTrainEncoderDecoderAction();
 Action MakeTrainBidirectionEncoderDecoderAction();
 Action MakeTestEncoderDecoderAction();
 Action MakeGradientCheckAction();
+Action MakeDecodeAction();
 
 // The parameters of an action, preceded by modelPath.
 std::vector<OptionInfo> WithModelPath(std::string doc, std::vector<OptionInfo> options, bool isRequired = true);

@@ -42,7 +42,8 @@ std::span<const Action> Actions()
                                                 MakeTrainEncoderDecoderAction(),
                                                 MakeTrainBidirectionEncoderDecoderAction(),
                                                 MakeTestEncoderDecoderAction(),
-                                                MakeGradientCheckAction()};
+                                                MakeGradientCheckAction(),
+                                                MakeDecodeAction()};
     return actions;
 }
 

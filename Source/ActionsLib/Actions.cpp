@@ -42,7 +42,9 @@ std::span<const Action> Actions()
                                                 MakeTrainEncoderDecoderAction(),
                                                 MakeTrainBidirectionEncoderDecoderAction(),
                                                 MakeTestEncoderDecoderAction(),
-                                                MakeGradientCheckAction()};
+                                                MakeGradientCheckAction(),
+                                                MakeExportAction(),
+                                                MakeImportAction()};
     return actions;
 }
 

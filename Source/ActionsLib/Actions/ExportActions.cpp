@@ -8,7 +8,9 @@
 #include "Common/FileClashes.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelFile.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "Exchange/NpzFile.h"
+#include "Exchange/OnnxExport.h"
 #include "Exchange/TextExport.h"
 #include "Exchange/ZipArchive.h"
 
@@ -24,7 +26,8 @@ namespace
 enum class ExportFormat
 {
     Npz,
-    Text
+    Text,
+    Onnx
 };
 
 using ExportPrecision = std::optional<DataType>;
@@ -33,25 +36,41 @@ struct ExportOptions
 {
     std::string outputPath;
     std::optional<ConfigValue> format; // read by FormatOf: a block of the write action may have this name, too
+    std::vector<std::string> outputNodeNames;
     std::vector<std::string> nodeNames = {"*"};
     ExportPrecision precision;
+    std::vector<std::string> wordInputs;
+    bool stateInputs = false;
+    size_t fixedBatch = 0;
+    std::string labelMappingFile;
 
     static OptionTable<ExportOptions> Options()
     {
         using S = ExportOptions;
         Option<S> format;
         format.info.name = "format";
-        format.info.type = "one of npz|text";
+        format.info.type = "one of npz|text|onnx";
         format.info.doc = "kind of the output; default: by the ending of outputPath. A folder needs format=text";
         format.read = [](S& options, const ConfigValue& value) { options.format = value; };
         return {
             Opt("outputPath", &S::outputPath,
-                "the file (npz) or folder (text) to write; folders on the way are created; written whole or not at all")
+                "the file (npz, onnx) or folder (text) to write; folders on the way are created; written whole or not "
+                "at all")
                 .Required(),
             format,
+            Opt("outputNodeNames", &S::outputNodeNames,
+                "onnx: nodes to export, with everything that they need; empty: the model's output nodes"),
             Opt("nodeNames", &S::nodeNames, "npz and text: names of the parameters to write, with * as in MEL (L1.*)"),
             Choice("precision", &S::precision, {{"float", DataType::Float32}, {"double", DataType::Float64}},
                    "element type of the output; default: the model file's own, double for a mixed file", {"type"}),
+            Opt("wordInputs", &S::wordInputs,
+                "onnx: inputs that become word numbers (int64) instead of one-hot values"),
+            Opt("stateInputs", &S::stateInputs,
+                "onnx: true: recurrent state becomes inputs and outputs, so that sequences can be evaluated in pieces"),
+            Opt("fixedBatch", &S::fixedBatch,
+                "onnx: number of samples (or of parallel sequences) of each call; 0: any number"),
+            Opt("labelMappingFile", &S::labelMappingFile,
+                "onnx: file whose lines become the metadata entry 'labels'; empty: none"),
         };
     }
 };
@@ -62,7 +81,8 @@ struct FormatWord
     const char* ending;
     ExportFormat format;
 };
-constexpr FormatWord c_formatWords[] = {{"npz", ".npz", ExportFormat::Npz}, {"text", nullptr, ExportFormat::Text}};
+constexpr FormatWord c_formatWords[] = {
+    {"npz", ".npz", ExportFormat::Npz}, {"text", nullptr, ExportFormat::Text}, {"onnx", ".onnx", ExportFormat::Onnx}};
 
 ExportFormat FormatOfEnding(const CommandContext& command, const std::string& path, const std::string& ignoredBlock)
 {
@@ -71,7 +91,7 @@ ExportFormat FormatOfEnding(const CommandContext& command, const std::string& pa
         if (word.ending != nullptr && lower.ends_with(word.ending))
             return word.format;
     FailAt(PlaceOf(command, "outputPath"), ErrorKind::Config, "the ending of outputPath '", path,
-           "' names no format; expected .npz, or format=text for a folder", ignoredBlock);
+           "' names no format; expected .npz or .onnx, or format=text for a folder", ignoredBlock);
 }
 
 ExportFormat FormatOf(const CommandContext& command, const ExportOptions& options)
@@ -81,7 +101,7 @@ ExportFormat FormatOf(const CommandContext& command, const ExportOptions& option
     if (command.block.FindBlock("format") != nullptr)
     {
         if (command.block.ExistsHere("format"))
-            options.format->FailExpected("npz or text");
+            options.format->FailExpected("npz, text or onnx");
         return FormatOfEnding(command, options.outputPath,
                               Concat("; the block format=[...] at ", options.format->Where().Location(),
                                      " belongs to the write action and is no value of this key"));
@@ -125,44 +145,86 @@ public:
         m_options.outputPath = ResolveOutputPath(m_options.outputPath);
         while (m_format == ExportFormat::Text && m_options.outputPath.size() > 1 && m_options.outputPath.ends_with('/'))
             m_options.outputPath.pop_back();
-        RequireNotRead({"outputPath", m_options.outputPath}, {{"modelPath", m_modelPath}},
+        RequireNotRead({"outputPath", m_options.outputPath},
+                       {{"modelPath", m_modelPath}, {"labelMappingFile", m_options.labelMappingFile}},
                        PlaceOf(command, "outputPath"));
         if (m_format == ExportFormat::Npz)
             AtPlace([] { RequireZipArchives(); }, PlaceOf(command, "outputPath"));
+        if (m_format == ExportFormat::Onnx)
+            AtPlace([] { RequireOnnx(); }, PlaceOf(command, "outputPath"));
     }
 
     std::vector<std::string> Outputs() const override { return {m_options.outputPath}; }
     void Validate() const override { RequireModel(m_command, m_modelPath); }
 
-    void Run() override
-    {
-        const auto network = LoadModelFor(m_command, m_modelPath, m_options.precision);
-        const ExportedValues values = Select(*network);
-        if (m_format == ExportFormat::Npz)
-            WriteNpz(values, network->GetDataType(), m_options.outputPath);
-        else
-            WriteTextFolder(values, m_options.outputPath);
-        m_command.program.log.Print("Exported %s (%s) to '%s'.\n",
-                                    DescribeCounts(values.nodes.size(), values.numbers).c_str(),
-                                    NameOf(network->GetDataType()), m_options.outputPath.c_str());
-    }
+    void Run() override { Export(*LoadModelFor(m_command, m_modelPath, m_options.precision), true); }
 
     void Check() override
     {
-        const auto network = LoadModelToCheckFor(m_command, m_modelPath, m_options.precision);
-        if (network == nullptr)
-            return;
-        const ExportedValues values = Select(*network);
-        m_command.program.log.Print("Would export %s (%s) to '%s'.\n",
-                                    DescribeCounts(values.nodes.size(), values.numbers).c_str(),
-                                    NameOf(network->GetDataType()), m_options.outputPath.c_str());
+        if (const auto network = LoadModelToCheckFor(m_command, m_modelPath, m_options.precision))
+            Export(*network, false);
     }
 
 private:
-    ExportedValues Select(const ComputationNetwork& network) const
+    // Does everything but write where `writes` is false.
+    void Export(ComputationNetwork& network, bool writes) const
     {
-        return AtPlace([&] { return SelectValues(network, m_options.nodeNames, m_command.program.log); },
-                       PlaceOf(m_command, "nodeNames"));
+        if (m_format == ExportFormat::Onnx)
+            return ExportOnnx(network, writes);
+        const ExportedValues values =
+            AtPlace([&] { return SelectValues(network, m_options.nodeNames, m_command.program.log); },
+                    PlaceOf(m_command, "nodeNames"));
+        if (writes && m_format == ExportFormat::Npz)
+            WriteNpz(values, network.GetDataType(), m_options.outputPath);
+        else if (writes)
+            WriteTextFolder(values, m_options.outputPath);
+        Report(network, DescribeCounts(values.nodes.size(), values.numbers), writes);
+    }
+
+    void ExportOnnx(ComputationNetwork& network, bool writes) const
+    {
+        OnnxExportOptions options;
+        options.outputs = OutputNodesOf(m_command, network, m_options.outputNodeNames, "export");
+        options.wordInputs = WordInputsOf(network);
+        options.stateInputs = m_options.stateInputs;
+        options.fixedBatch = m_options.fixedBatch;
+        OnnxResult result = ConvertToOnnx(network, options);
+        if (!m_options.labelMappingFile.empty())
+            result.model.metadata.emplace_back("labels", ReadTextFile(m_options.labelMappingFile));
+        const OnnxGraph& graph = result.model.graph;
+        RequireOnnxSize(result.model);
+        if (writes)
+            WriteOnnx(result.model, m_options.outputPath);
+        for (const std::string& warning : result.warnings)
+            m_command.program.log.Warn(warning);
+        Report(network,
+               Concat(Counted(graph.inputs.size(), "input"), ", ", Counted(graph.outputs.size(), "output"), ", ",
+                      Counted(graph.operators.size(), "operator"), ", ",
+                      DescribeCounts(result.parameters, result.numbers)),
+               writes);
+    }
+
+    void Report(const ComputationNetwork& network, const std::string& counts, bool writes) const
+    {
+        m_command.program.log.Print("%s %s (%s) to '%s'.\n", writes ? "Exported" : "Would export", counts.c_str(),
+                                    NameOf(network.GetDataType()), m_options.outputPath.c_str());
+    }
+
+    std::vector<ComputationNodePtr> WordInputsOf(const ComputationNetwork& network) const
+    {
+        std::vector<ComputationNodePtr> inputs;
+        std::vector<std::string> names;
+        for (const ComputationNodePtr& node : network.Nodes())
+            if (As<InputValueNode>(node.get()) != nullptr)
+                names.push_back(node->Name());
+        for (const std::string& name : m_options.wordInputs)
+        {
+            inputs.push_back(network.Find(name));
+            if (As<InputValueNode>(inputs.back().get()) == nullptr)
+                FailAt(PlaceOf(m_command, "wordInputs"), ErrorKind::Config, "wordInputs: '", name,
+                       "' is no input of the model; its inputs are ", Join(names, ", "), DidYouMean(name, names));
+        }
+        return inputs;
     }
 
     CommandContext m_command;
@@ -271,8 +333,8 @@ Action MakeExportAction()
 {
     return {"export",
             {},
-            "Writes a model's weights for other programs: as numpy arrays (npz) or as text. Needs no device and no "
-            "reader.",
+            "Writes a model for other programs: its weights as numpy arrays (npz) or text, or the network as ONNX. "
+            "Needs no device and no reader.",
             "",
             WithModelPath("the model to export", DescribeOptions<ExportOptions>()),
             {},

@@ -7,8 +7,9 @@ namespace cntk
 namespace
 {
 
-constexpr double c_leastLogArgument = 1e-37;
-constexpr double c_leastLog = -85.1;
+// Single-precision constants of the engine.
+constexpr double c_leastLogArgument = double(1e-37f);
+constexpr double c_leastLog = double(-85.1f);
 
 OnnxValue ConvertUnary(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
 {

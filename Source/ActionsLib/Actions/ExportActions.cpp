@@ -52,6 +52,18 @@ struct ExportOptions
         format.info.type = "one of npz|text|onnx";
         format.info.doc = "kind of the output; default: by the ending of outputPath. A folder needs format=text";
         format.read = [](S& options, const ConfigValue& value) { options.format = value; };
+        // A '*' of a pattern repeats no element of a list, so the list is split here.
+        Option<S> nodeNames;
+        nodeNames.info.name = "nodeNames";
+        nodeNames.info.type = OptionType<std::vector<std::string>>::Name();
+        nodeNames.info.doc = "npz and text: names of the parameters to write, with * as in MEL (L1.*)";
+        nodeNames.read = [](S& options, const ConfigValue& value)
+        {
+            options.nodeNames.clear();
+            for (const std::string_view pattern : Split(value.Text(), ':'))
+                options.nodeNames.emplace_back(Trim(pattern));
+        };
+        nodeNames.print = [](const S& options) { return Join(options.nodeNames, ":"); };
         return {
             Opt("outputPath", &S::outputPath,
                 "the file (npz, onnx) or folder (text) to write; folders on the way are created; written whole or not "
@@ -60,7 +72,7 @@ struct ExportOptions
             format,
             Opt("outputNodeNames", &S::outputNodeNames,
                 "onnx: nodes to export, with everything that they need; empty: the model's output nodes"),
-            Opt("nodeNames", &S::nodeNames, "npz and text: names of the parameters to write, with * as in MEL (L1.*)"),
+            nodeNames,
             Choice("precision", &S::precision, {{"float", DataType::Float32}, {"double", DataType::Float64}},
                    "element type of the output; default: the model file's own, double for a mixed file", {"type"}),
             Opt("wordInputs", &S::wordInputs,

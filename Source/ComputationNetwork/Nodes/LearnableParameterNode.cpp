@@ -112,7 +112,7 @@ void LearnableParameterNode::InferShape(ShapeInference& inference)
     if (inference.IsFinalPass() && SampleLayout().HasUnknown())
         Fail(ErrorKind::Model, "the dimensions [", SampleLayout().ToString(), "] of parameter '", Name(),
              "' are not known: no node that uses it determines them; give them");
-    m_value = m_values->View();
+    ViewValues();
 }
 
 void LearnableParameterNode::InferDimensions(const TensorShape& expected)
@@ -152,20 +152,29 @@ void LearnableParameterNode::SetParameterShape(const TensorShape& shape)
                     std::make_shared<Matrix>(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice());
             },
             [&] { return Concat("for parameter '", Name(), "' of ", shape.ToString()); });
-    m_value = m_values->View();
+    ViewValues();
     if (m_pending)
         Initialize(*std::exchange(m_pending, std::nullopt));
 }
 
+void LearnableParameterNode::ViewValues()
+{
+    m_value = m_values->View();
+    if (m_value.device != nullptr)
+        m_value.device = &GetDevice();
+}
+
 void LearnableParameterNode::ShareStorage(std::shared_ptr<Matrix> storage, const TensorShape& shape)
 {
-    if (storage->Type() != GetDataType() || &storage->GetDevice() != &GetDevice() ||
-        storage->Rows() != shape.MatrixRows() || storage->Columns() != shape.MatrixColumns())
+    const bool isInReach =
+        &storage->GetDevice() == &GetDevice() || (storage->GetDevice().IsHostMemory() && GetDevice().IsHostMemory());
+    if (storage->Type() != GetDataType() || !isInReach || storage->Rows() != shape.MatrixRows() ||
+        storage->Columns() != shape.MatrixColumns())
         Fail(ErrorKind::Internal, "the storage for parameter '", Name(), "' has another element type, device or size");
     m_pending.reset();
     m_values = std::move(storage);
     SetShape(shape, nullptr);
-    m_value = m_values->View();
+    ViewValues();
 }
 
 void LearnableParameterNode::Initialize(const Initialization& initialization)
@@ -321,7 +330,7 @@ void LearnableParameterNode::SerializeFields(ModelArchive& archive)
     m_values->Reshape(shape.MatrixRows(), shape.MatrixColumns());
     m_pending.reset();
     SetShape(shape, nullptr);
-    m_value = m_values->View();
+    ViewValues();
 }
 
 // Reads the shape of versions 1 and 2: rows = 0 announces a shape (autumn 2015), otherwise the file has rows and

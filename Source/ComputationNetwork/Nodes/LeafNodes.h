@@ -108,6 +108,10 @@ public:
     std::string DescribeFields() const override;
 
     bool IsSparseInput() const { return m_isSparseInput; }
+    // True: a backward pass computes the gradient of the data, as for a trained parameter. Default: false. Set before an
+    // evaluator is made.
+    void SetTakesGradient(bool takesGradient) { m_takesGradient = takesGradient; }
+    bool IsTrainableLeaf() const override { return m_takesGradient; }
     void SetSampleShape(const TensorShape& shape);
     const std::string& DynamicAxis() const { return m_dynamicAxis; }
     void SetLayout(MBLayoutPtr layout); // the network's layout of this node's dynamic axis
@@ -137,6 +141,7 @@ private:
     void MakeDense();
 
     bool m_isSparseInput;
+    bool m_takesGradient = false;
     bool m_isReadAsSparse = false;
     bool m_denseIsMissing = false;
     std::string m_dynamicAxis;

@@ -391,7 +391,7 @@ void EpochLoop::ReportDataError(Error& error)
         m_settings.dataFail(error);
 }
 
-// Runs until the data or goesOn end the epoch, or a criterion is NaN or infinite.
+// Runs until the data or continues end the epoch, or a criterion is NaN or infinite.
 void EpochLoop::RunMinibatches()
 {
     while (!m_isAtEnd)
@@ -409,7 +409,7 @@ void EpochLoop::RunMinibatches()
             return;
         }
         ++m_minibatches;
-        if (m_settings.goesOn && !m_settings.goesOn())
+        if (m_settings.continues && !m_settings.continues())
         {
             m_result.stopped = IsFiniteSoFar();
             return EndUpdates();
@@ -463,7 +463,7 @@ void EpochLoop::RunAveraged()
             m_result.notFiniteAt = outcome.notFiniteAt;
             break;
         }
-        if (!outcome.allHaveEnded && m_settings.goesOn && !m_settings.goesOn())
+        if (!outcome.allHaveEnded && m_settings.continues && !m_settings.continues())
         {
             m_result.stopped = true;
             return;
@@ -496,11 +496,11 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
 {
     const auto began = Progress::Clock::now();
     m_settings = settings;
-    const double secondsBefore = settings.goesOnFromTrial ? m_result.seconds : 0;
+    const double secondsBefore = settings.continuesTrial ? m_result.seconds : 0;
     WithNote(
         [&]
         {
-            if (!settings.goesOnFromTrial)
+            if (!settings.continuesTrial)
                 Begin();
             settings.isAveraged ? RunAveraged() : RunMinibatches();
         },

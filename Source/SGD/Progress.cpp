@@ -131,9 +131,9 @@ void Progress::WarnOfOtherData(size_t minibatches, size_t samples, size_t sample
 {
     m_log.Warn(Concat("epoch ", m_start.epoch + 1, ": its first ", Counted(minibatches, "minibatch"), " have ",
                       Counted(samples, "sample"), ", but had ", samplesBefore,
-                      " when the training was stopped: the data or the reader's options are others now, so that it is "
-                      "an epoch of neither; without the model '...at",
-                      minibatches, "' it begins anew"));
+                      " when the training was stopped: the data or the reader's options have changed, so the epoch "
+                      "mixes both; without the model '...at",
+                      minibatches, "' it restarts"));
 }
 
 void Progress::BeginEpoch(const EpochStart& start)

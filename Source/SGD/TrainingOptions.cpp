@@ -302,7 +302,7 @@ OptionTable<SgdOptions> CheckRows()
             "with seqGammarUsesMBR",
             Range{0, 1}),
         Opt("doReferenceAlign", &S::doReferenceAlign,
-            "of SequenceWithSoftmax: align the reference anew; only false is there: the labels are the reference"),
+            "of SequenceWithSoftmax: align the reference anew; only false is supported: the labels are the reference"),
         Opt("seqGammarUsesMBR", &S::seqGammarUsesMBR,
             "of SequenceWithSoftmax: false: maximum mutual information; true: minimum Bayes risk of states"),
         Opt("seqGammarAMF", &S::seqGammarAMF,

@@ -119,7 +119,7 @@ EpochSettings Trainer::PrepareEpoch(size_t epoch)
 {
     EpochSettings settings = SettingsOf(m_setup, m_state, epoch, ListedSize(epoch));
     settings.gradientCheckDigits = m_options.gradientCheck ? int(m_options.sigFigs) : 0;
-    settings.goesOn = [this, epoch]
+    settings.continues = [this, epoch]
     {
         if (m_setup.StopRequested())
             return false;
@@ -144,13 +144,13 @@ EpochResult Trainer::TrainEpoch(size_t epoch)
     EpochSettings settings = PrepareEpoch(epoch);
     m_checkpoints.BeginInterval();
     m_setup.progress.BeginEpoch(StartOf(m_setup, m_state, settings));
-    settings.goesOnFromTrial = m_search.BeginEpoch();
-    if (settings.goesOnFromTrial)
+    settings.continuesTrial = m_search.BeginEpoch();
+    if (settings.continuesTrial)
         m_setup.progress.RepeatTrial();
     if (m_resumed)
     {
         WarnOfOtherOptionsWithin(epoch);
-        m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_resumed->point.minibatches);
+        m_log.Print("Resuming after minibatch %zu of the epoch.\n", m_resumed->point.minibatches);
     }
     EpochResult result = m_setup.RunLoop(settings);
     m_resumed.reset();

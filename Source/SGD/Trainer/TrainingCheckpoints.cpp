@@ -139,7 +139,7 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     {
         m_setup.log.Warn(Concat("'", path, "' is of a training with gradUpdateType=", other,
                                 ", which continues with gradUpdateType=", m_setup.learner.RuleName(),
-                                ": what it remembers of gradients is no use to that, and begins anew"));
+                                ": the saved optimizer state does not fit and is reset"));
         m_setup.learner.Reset();
     }
     m_setup.learner.RestoreExtra(info.extra);
@@ -171,7 +171,7 @@ void TrainingCheckpoints::ResetCriterionIfOther(const CheckpointInfo& info, cons
     if (before.empty() || m_setup.options.autoAdjust.autoAdjustLR != LearningRateSearch::AdjustAfterEpoch)
         return;
     m_setup.log.Warn(Concat("'", path, "' has ", before, ", and now the learning rate goes by ", now,
-                            ": the first of these is compared with nothing before"));
+                            ": the first new value has no predecessor"));
     m_state.rate.previousCriterion = std::numeric_limits<double>::infinity();
     m_state.rate.isAverageKnown = false;
 }
@@ -364,7 +364,7 @@ std::string TrainingCheckpoints::HowToResume(const std::string& model) const
     const bool isWithin = m_lastWithin && model == m_setup.files.Model(*m_lastWithin);
     const std::string begin = isWithin ? m_setup.files.Model(m_lastWithin->epochsDone) : model;
     std::string inTheWay;
-    for (const size_t epochs : m_setup.files.ModelsBehind(std::nullopt))
+    for (const size_t epochs : m_setup.files.LaterModels(std::nullopt))
     {
         if (m_setup.files.Model(epochs) == begin)
             break;
@@ -372,7 +372,7 @@ std::string TrainingCheckpoints::HowToResume(const std::string& model) const
     }
     return Concat("to continue from '", model, "', ",
                   inTheWay.empty() ? "" : Concat("move away ", inTheWay, " of an earlier training and "),
-                  "run it again with makeMode=true (with makeMode=false it begins anew)");
+                  "run it again with makeMode=true (with makeMode=false it restarts)");
 }
 
 } // namespace cntk

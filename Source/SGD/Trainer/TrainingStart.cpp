@@ -219,7 +219,7 @@ bool IsStartOfKilledTraining(const TrainingFiles& files, const std::string& lock
 // network.
 void RemoveStart(const TrainingFiles& files, Log& log)
 {
-    if (!files.AreWrittenHere() || !files.ModelsBehind(0).empty() || !files.WithinEpochPoints().empty())
+    if (!files.AreWrittenHere() || !files.LaterModels(0).empty() || !files.WithinEpochPoints().empty())
         return;
     try
     {

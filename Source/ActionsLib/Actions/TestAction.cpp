@@ -1,11 +1,13 @@
 // Actions test or eval (book 3.5.3) and cv (3.5.4): evaluate criteria of one model, or of the models of many epochs,
 // over a data set.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/Actions/TestOutputs.h"
 #include "ActionsLib/JobParts/CommandSettings.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Evaluation/Criteria.h"
 #include "SGD/Evaluation/Evaluation.h"
@@ -13,7 +15,9 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace cntk
 {
@@ -92,6 +96,8 @@ public:
             if (network == nullptr)
                 continue;
             const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+            if (m_outputs.AreAsked())
+                RequireClassifier(nodes);
             if (first != nullptr)
                 continue;
             first = std::move(network);
@@ -122,7 +128,35 @@ protected:
         EvaluationSettings settings = m_settings;
         if (!tracer.Nodes().empty())
             settings.tracer = &tracer;
-        return EvaluateCriteria(*network, nodes, *m_reader.Open(), settings, log);
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open();
+        std::optional<TestOutputs> outputs;
+        if (m_outputs.AreAsked())
+        {
+            RequireOutputsNotRead(*source);
+            outputs.emplace(m_outputs, nodes, *source);
+            outputs->AddTo(settings);
+        }
+        const EvaluationResult result = EvaluateCriteria(*network, nodes, *source, settings, log);
+        if (outputs)
+            outputs->Finish();
+        return result;
+    }
+
+    // Fails if an output would replace the model or a file that the reader reads.
+    void RequireOutputsNotRead(const MinibatchSource& source) const
+    {
+        std::vector<NamedFile> read = FilesNamedIn(*m_reader.block);
+        read.push_back({"modelPath", m_modelPath});
+        const ListedFiles listed = ListedFilesOf(source);
+        for (const auto& [key, path] :
+             {std::pair("confusion", m_outputs.confusionCsv), std::pair("confusion", m_outputs.confusionSvg),
+              std::pair("predictions", m_outputs.predictions)})
+        {
+            if (path.empty())
+                continue;
+            RequireNotRead({key, path}, read, PlaceOf(m_command, key));
+            listed.RequireNone({key, path}, PlaceOf(m_command, key));
+        }
     }
 
     // Errors about nodes of evalNodeNames get its place.
@@ -144,6 +178,7 @@ protected:
     CommandContext m_command;
     ReaderSource m_reader;
     std::string m_modelPath;
+    TestOutputPaths m_outputs;
     std::vector<std::string> m_nodeNames;
     NodesToTrace m_nodesToTrace;
     EvaluationSettings m_settings;
@@ -152,9 +187,32 @@ protected:
 class TestJob final : public EvaluatingJob
 {
 public:
-    using EvaluatingJob::EvaluatingJob;
-    void Run() override { Evaluate(m_modelPath); }
-    void Validate() const override { RequireModel(m_command, m_modelPath); }
+    explicit TestJob(const CommandContext& command) : EvaluatingJob(command)
+    {
+        m_outputs = ReadTestOutputs(command.block);
+        m_reader.forWriting = !m_outputs.predictions.empty(); // keeps the order of the data
+    }
+
+    void Run() override
+    {
+        RequireOutputsWritable();
+        Evaluate(m_modelPath);
+    }
+
+    void Validate() const override
+    {
+        RequireModel(m_command, m_modelPath);
+        RequireOutputsWritable();
+    }
+
+    std::vector<std::string> Outputs() const override { return m_outputs.Files(); }
+
+private:
+    void RequireOutputsWritable() const
+    {
+        for (const std::string& path : m_outputs.Files())
+            RequireWritable(path);
+    }
 };
 
 class CvJob final : public EvaluatingJob
@@ -272,7 +330,7 @@ Action MakeTestAction()
             {"eval"},
             "Evaluates criteria of a model over a data set.",
             "3.5.3",
-            WithModelPath("the model", DescribeOptions<TestOptions>()),
+            WithModelPath("the model", DescribeBoth<TestOptions, TestOutputOptions>()),
             {"reader"},
             PrepareJob<TestJob>};
 }

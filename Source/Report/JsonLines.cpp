@@ -8,7 +8,9 @@
 #ifdef CNTK_WITH_JSON
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 namespace cntk
 {
@@ -224,6 +226,31 @@ void JsonLinesFile::Add(const MetricsRow& row)
     m_storage.Append(LineOf(json));
 }
 
+void JsonLinesFile::AddMissingModel(const std::string& command, const std::string& path)
+{
+    const std::string text = m_storage.Read(m_log);
+    std::optional<size_t> parameters; // the same for all models of a training
+    for (const ParsedLine& line : ParseLines(text, m_storage.Path()))
+    {
+        if (TextField(line.row, "kind") != NameOf(RowKind::Model) || TextField(line.row, "command") != command)
+            continue;
+        if (TextField(line.row, "path") == path)
+            return;
+        parameters = Field<size_t>(line.row, "parameters");
+    }
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(path, error);
+    if (!parameters || error)
+        return;
+    MetricsRow row;
+    row.kind = RowKind::Model;
+    row.command = command;
+    row.path = path;
+    row.bytes = size_t(bytes);
+    row.parameters = parameters;
+    Add(row);
+}
+
 void JsonLinesFile::AddConfusion(const std::string& command, const ConfusionCounts& counts)
 {
     Json row = RowBegin(RowKind::Confusion, command);
@@ -311,6 +338,7 @@ JsonLinesFile::JsonLinesFile(const std::string& path, Log& log) : m_storage(path
 void JsonLinesFile::BeginRun(const RunStart&) {}
 void JsonLinesFile::Drop(const std::string&, RowGroup, const std::optional<ContinuationPoint>&) {}
 void JsonLinesFile::Add(const MetricsRow&) {}
+void JsonLinesFile::AddMissingModel(const std::string&, const std::string&) {}
 void JsonLinesFile::AddConfusion(const std::string&, const ConfusionCounts&) {}
 void JsonLinesFile::EndRun(int, const std::string&, double) {}
 

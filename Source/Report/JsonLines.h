@@ -27,6 +27,7 @@ public:
     // An empty command stands for all.
     void Drop(const std::string& command, RowGroup group, const std::optional<ContinuationPoint>& point) override;
     void Add(const MetricsRow& row) override;
+    void AddMissingModel(const std::string& command, const std::string& path) override;
     void AddConfusion(const std::string& command, const ConfusionCounts& counts) override;
     void EndRun(int exitCode, const std::string& message, double seconds) override;
 

@@ -116,8 +116,9 @@ void MetricsRecorder::BeginRun(const RunStart& start)
         file->BeginRun(start);
 }
 
-void MetricsRecorder::EndRun(int exitCode, const std::string& message, double seconds)
+void MetricsRecorder::EndRun(int exitCode, const std::string& message)
 {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_began).count();
     for (const std::unique_ptr<RowFile>& file : m_files)
         file->EndRun(exitCode, message, seconds);
 }
@@ -136,6 +137,14 @@ void MetricsRecorder::TrainingBegins(const TrainingBegin& training)
         point = {training.epochsDone, training.minibatchesDone};
     for (const std::unique_ptr<RowFile>& file : m_files)
         file->Drop(m_command, RowGroup::Training, point);
+    if (!training.resumedModel.empty())
+        AddMissingModel(training.resumedModel);
+}
+
+void MetricsRecorder::AddMissingModel(const std::string& path)
+{
+    for (const std::unique_ptr<RowFile>& file : m_files)
+        file->AddMissingModel(m_command, path);
 }
 
 void MetricsRecorder::EvaluationEnds(const EvaluationSummary& evaluation)

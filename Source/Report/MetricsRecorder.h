@@ -5,6 +5,7 @@
 #include "Report/MetricsRow.h"
 #include "SGD/RunListener.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,10 +34,12 @@ public:
     explicit MetricsRecorder(std::vector<std::unique_ptr<RowFile>> files) : m_files(std::move(files)) {}
 
     void BeginRun(const RunStart& start);
-    void EndRun(int exitCode, const std::string& message, double seconds);
+    void EndRun(int exitCode, const std::string& message);
 
+    bool WantsClassification() const override { return true; }
     void CommandBegins(const std::string& command, const std::string& action) override;
     void TrainingBegins(const TrainingBegin& training) override;
+    void TrainingIsDone(const std::string& modelPath) override { AddMissingModel(modelPath); }
     void MinibatchesEnd(const MinibatchResult& result) override { Add(RowOf(result, m_training)); }
     void EpochEnds(const EpochSummary& epoch) override { Add(RowOf(epoch, m_training)); }
     void ValidationEnds(const ValidationSummary& validation) override { Add(RowOf(validation, m_training)); }
@@ -46,9 +49,11 @@ public:
 
 private:
     void Add(MetricsRow row);
+    void AddMissingModel(const std::string& path);
     void DropResultsOnce();
 
     std::vector<std::unique_ptr<RowFile>> m_files;
+    std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
     std::string m_command;
     bool m_hasDroppedResults = false; // of earlier runs of the command
     TrainingBegin m_training;

@@ -93,6 +93,8 @@ public:
     // Drops the command's rows of the group after the point; without a point all of them. Replaces the file as a whole.
     virtual void Drop(const std::string& command, RowGroup group, const std::optional<ContinuationPoint>& point) = 0;
     virtual void Add(const MetricsRow& row) = 0;
+    // Adds the row of a model that a killed run has saved last, if it had no time for the row.
+    virtual void AddMissingModel(const std::string& /*command*/, const std::string& /*path*/) {}
     virtual void AddConfusion(const std::string& /*command*/, const ConfusionCounts& /*counts*/) {}
     virtual void EndRun(int /*exitCode*/, const std::string& /*message*/, double /*seconds*/) {}
 };

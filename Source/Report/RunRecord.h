@@ -25,6 +25,7 @@ struct CommandRecord
     double secondsHere = 0;         // of these epochs
     double secondsWaited = 0;       // for data, in these epochs
     size_t samplesHere = 0;
+    size_t bytes = 0; // of values and gradients
     std::vector<EvaluationSummary> results;
     std::vector<ConfusionCounts> confusions;
     std::optional<ClassRegions> regions;
@@ -55,6 +56,7 @@ struct RunRecord
     std::optional<int> exitCode;
     std::string message; // of an error, or why the run was stopped
     std::vector<std::string> warnings;
+    std::vector<std::string> files; // of the run itself: report, metrics
 };
 
 // The row of the lowest criterion among validations, else among epochs; null without rows. Not a number never is the

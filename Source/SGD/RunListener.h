@@ -38,12 +38,13 @@ struct TrainingBegin
     size_t epochsDone = 0;
     size_t minibatchesDone = 0;
     bool isResumed = false;
+    std::string resumedModel; // of the last network; empty if the training resumes within an epoch
+    bool isValidated = false; // after each epoch
     size_t samplesSeen = 0;
     std::string device;
     NodeAverage criterion;                // without average, as are the evaluations
     std::vector<NodeAverage> evaluations; // of training; the first one is evaluated in validation
     std::vector<NodeLine> network;
-    size_t bytes = 0; // of values and gradients; grows with the largest minibatch
 };
 
 // Results since the previous such event of the epoch.
@@ -69,6 +70,7 @@ struct EpochSummary
     size_t minibatchSize = 0;
     double seconds = 0;
     double secondsWaited = 0; // for data
+    size_t bytes = 0;         // allocated for values and gradients
 };
 
 struct ValidationSummary
@@ -117,6 +119,9 @@ class RunListener
 {
 public:
     virtual ~RunListener() = default;
+
+    // True if ClassificationEnds and RegionsAreKnown are wanted, which cost time.
+    virtual bool WantsClassification() const { return false; }
 
     virtual void CommandBegins(const std::string& /*command*/, const std::string& /*action*/) {}
     virtual void CommandEnds() {}

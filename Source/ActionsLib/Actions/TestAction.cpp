@@ -12,6 +12,7 @@
 #include "SGD/Evaluation/Criteria.h"
 #include "SGD/Evaluation/Evaluation.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <limits>
@@ -116,7 +117,8 @@ public:
 protected:
     virtual std::vector<std::string> ModelsToCheck() const { return {m_modelPath}; }
 
-    EvaluationResult Evaluate(const std::string& path)
+    // Evaluates the model of the path. countsFor: receives counts of classified samples; null: nobody.
+    EvaluationSummary Evaluate(const std::string& path, RunListener* countsFor = nullptr)
     {
         Log& log = m_command.program.log;
         const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, path, DeviceOf(m_command));
@@ -129,22 +131,30 @@ protected:
         if (!tracer.Nodes().empty())
             settings.tracer = &tracer;
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
-        std::optional<TestOutputs> outputs;
-        if (m_outputs.AreAsked())
-        {
-            RequireOutputsNotRead(*source);
-            outputs.emplace(m_outputs, nodes, *source);
-            outputs->AddTo(settings);
-        }
+        RequireOutputsNotRead(*source);
+        TestOutputs outputs(m_outputs, *network, nodes, *source, countsFor);
+        outputs.AddTo(settings);
+        const auto began = std::chrono::steady_clock::now();
         const EvaluationResult result = EvaluateCriteria(*network, nodes, *source, settings, log);
-        if (outputs)
-            outputs->Finish();
-        return result;
+        EvaluationSummary evaluated;
+        evaluated.samples = result.samples;
+        evaluated.modelPath = path;
+        evaluated.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+        const std::vector<ComputationNodePtr>& criteria = network->Group(NodeGroup::Criterion);
+        for (size_t i = 0; i < nodes.size(); ++i)
+        {
+            const bool isCriterion = std::find(criteria.begin(), criteria.end(), nodes[i]) != criteria.end();
+            evaluated.nodes.push_back({nodes[i]->Name(), nodes[i]->TypeName(), result.nodes[i].average, isCriterion});
+        }
+        outputs.Finish();
+        return evaluated;
     }
 
     // Fails if an output would replace the model or a file that the reader reads.
     void RequireOutputsNotRead(const MinibatchSource& source) const
     {
+        if (!m_outputs.AreAsked())
+            return;
         std::vector<NamedFile> read = FilesNamedIn(*m_reader.block);
         read.push_back({"modelPath", m_modelPath});
         const ListedFiles listed = ListedFilesOf(source);
@@ -196,7 +206,11 @@ public:
     void Run() override
     {
         RequireOutputsWritable();
-        Evaluate(m_modelPath);
+        RunListener* const listener = m_command.program.listener;
+        const EvaluationSummary result =
+            Evaluate(m_modelPath, listener != nullptr && listener->WantsClassification() ? listener : nullptr);
+        if (listener != nullptr)
+            listener->EvaluationEnds(result);
     }
 
     void Validate() const override
@@ -246,10 +260,11 @@ public:
     {
         Log& log = m_command.program.log;
         ForEachModel(FileExists, [this](const std::string& path) { EvaluateOne(path); });
+        ReportResults();
         log.Print("\nBest models:\n------------\n");
         for (size_t i = 0; i < m_best.size(); ++i)
-            log.Print("Based on Err[%d]: Best model = %s with min err %.8g\n", int(i), m_best[i].path.c_str(),
-                      m_best[i].error);
+            log.Tell("Based on Err[%d]: Best model = %s with min err %.8g\n", int(i), m_best[i].path.c_str(),
+                     m_best[i].error);
     }
 
 private:
@@ -302,12 +317,28 @@ private:
     void EvaluateOne(const std::string& path)
     {
         m_command.program.log.Print("Model %s --> ", path.c_str());
-        const EvaluationResult result = Evaluate(path);
+        EvaluationSummary result = Evaluate(path);
+        if (const auto epoch = ParseSize(path.substr(std::min(m_modelPath.size() + 1, path.size()))))
+            result.epoch = *epoch;
         m_best.resize(result.nodes.size());
         for (size_t i = 0; i < result.nodes.size(); ++i)
             if (result.nodes[i].average < m_best[i].error)
                 m_best[i] = {path, result.nodes[i].average};
+        m_results.push_back(std::move(result));
         std::this_thread::sleep_for(std::chrono::seconds(m_pause));
+    }
+
+    // The best model is that of the lowest first node.
+    void ReportResults()
+    {
+        RunListener* const listener = m_command.program.listener;
+        if (listener == nullptr)
+            return;
+        for (EvaluationSummary& result : m_results)
+        {
+            result.isBest = result.modelPath == m_best.front().path;
+            listener->EvaluationEnds(result);
+        }
     }
 
     struct Best
@@ -316,6 +347,7 @@ private:
         double error = std::numeric_limits<double>::infinity();
     };
     std::vector<Best> m_best;
+    std::vector<EvaluationSummary> m_results;
     size_t m_first = 0;
     size_t m_step = 1;
     size_t m_last = 0;

@@ -3,8 +3,6 @@
 #include "Common/Error.h"
 #include "Common/Text.h"
 
-#include <algorithm>
-
 namespace cntk
 {
 
@@ -82,30 +80,61 @@ ComputationNodePtr RequireClassifier(const std::vector<ComputationNodePtr>& eval
          Join(names, ", "), "; evalNodeNames=<node> evaluates another node of the model");
 }
 
-TestOutputs::TestOutputs(const TestOutputPaths& paths, const std::vector<ComputationNodePtr>& evaluated,
-                         const MinibatchSource& source)
-    : m_paths(paths), m_source(source), m_recorder(RequireClassifier(evaluated), source.Streams())
+TestOutputs::TestOutputs(const TestOutputPaths& paths, ComputationNetwork& network,
+                         const std::vector<ComputationNodePtr>& evaluated, const MinibatchSource& source,
+                         RunListener* listener)
+    : m_paths(paths), m_source(source), m_listener(listener)
 {
+    ComputationNodePtr first = m_paths.AreAsked() ? RequireClassifier(evaluated) : nullptr;
+    for (const ComputationNodePtr& node : evaluated)
+        if (ClassificationRecorder::CanRecord(*node) && (listener != nullptr || node == first))
+        {
+            if (m_recorders.empty() && listener != nullptr)
+                m_plane = FeaturePlane::Of(network, node);
+            m_recorders.push_back(std::make_unique<ClassificationRecorder>(node, source.Streams()));
+        }
     if (m_paths.predictions.empty())
         return;
-    m_predictions.emplace(m_paths.predictions, m_recorder.Counts());
-    m_recorder.Visit([this](const ClassifiedSample& sample) { m_predictions->Add(sample); });
+    m_predictions.emplace(m_paths.predictions, m_recorders.front()->Counts());
+    m_recorders.front()->Visit([this](const ClassifiedSample& sample) { m_predictions->Add(sample); });
 }
 
 void TestOutputs::AddTo(EvaluationSettings& settings)
 {
-    settings.keepValues = m_recorder.NodesToKeep();
-    settings.afterMinibatch = [this] { m_recorder.AddMinibatch(m_source.SequenceKeys()); };
+    if (m_recorders.empty())
+        return;
+    for (const std::unique_ptr<ClassificationRecorder>& recorder : m_recorders)
+        for (const ComputationNodePtr& node : recorder->NodesToKeep())
+            settings.keepValues.push_back(node);
+    if (m_plane)
+        settings.keepValues.push_back(m_plane->Features());
+    settings.afterMinibatch = [this] { AddMinibatch(); };
+}
+
+void TestOutputs::AddMinibatch()
+{
+    for (const std::unique_ptr<ClassificationRecorder>& recorder : m_recorders)
+        recorder->AddMinibatch(m_source.SequenceKeys());
+    if (m_plane)
+        m_plane->AddMinibatch();
 }
 
 void TestOutputs::Finish()
 {
     if (m_predictions)
         m_predictions->Commit();
-    if (m_paths.confusionCsv.empty())
+    if (!m_paths.confusionCsv.empty())
+    {
+        WriteWhole(m_paths.confusionCsv, ConfusionCsv(m_recorders.front()->Counts()));
+        WriteWhole(m_paths.confusionSvg, ConfusionPicture(m_recorders.front()->Counts()).File());
+    }
+    if (m_listener == nullptr)
         return;
-    WriteWhole(m_paths.confusionCsv, ConfusionCsv(m_recorder.Counts()));
-    WriteWhole(m_paths.confusionSvg, ConfusionPicture(m_recorder.Counts()).File());
+    for (const std::unique_ptr<ClassificationRecorder>& recorder : m_recorders)
+        m_listener->ClassificationEnds(recorder->Counts());
+    if (m_plane)
+        if (const std::optional<ClassRegions> regions = m_plane->Evaluate())
+            m_listener->RegionsAreKnown(*regions);
 }
 
 } // namespace cntk

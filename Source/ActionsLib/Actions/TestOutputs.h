@@ -1,10 +1,12 @@
-// The files of classified samples that a test writes: confusion= and predictions=.
+// The classified samples of a test: the files of confusion= and predictions=, and counts for reports.
 #pragma once
 
+#include "ActionsLib/Actions/FeaturePlane.h"
 #include "Common/Config/Options.h"
 #include "Report/Confusion.h"
 #include "SGD/Evaluation/Classification.h"
 #include "SGD/Evaluation/Evaluation.h"
+#include "SGD/RunListener.h"
 
 #include <memory>
 #include <optional>
@@ -36,26 +38,32 @@ struct TestOutputPaths
 // Fails (Config) for another ending of confusion=, at its place.
 TestOutputPaths ReadTestOutputs(const ConfigParameters& block);
 
-// Returns the node whose samples are counted: the first ErrorPrediction without topK. Fails (Config) without one.
+// Returns the node whose samples the files are about: the first ErrorPrediction without topK. Fails (Config) without
+// one.
 ComputationNodePtr RequireClassifier(const std::vector<ComputationNodePtr>& evaluated);
 
-// Counts the samples of one evaluation and writes the files.
+// Counts the samples of one evaluation for each classifier, writes the files and tells the listener.
 class TestOutputs
 {
 public:
-    TestOutputs(const TestOutputPaths& paths, const std::vector<ComputationNodePtr>& evaluated,
-                const MinibatchSource& source);
+    // listener: null if nobody wants counts. All arguments must outlive this.
+    TestOutputs(const TestOutputPaths& paths, ComputationNetwork& network,
+                const std::vector<ComputationNodePtr>& evaluated, const MinibatchSource& source, RunListener* listener);
 
     // Adds what the outputs need to the settings of the evaluation, which must end before this object.
     void AddTo(EvaluationSettings& settings);
-    // Writes all files.
+    // Writes all files and tells the listener.
     void Finish();
 
 private:
+    void AddMinibatch();
+
     TestOutputPaths m_paths;
     const MinibatchSource& m_source;
-    ClassificationRecorder m_recorder;
+    RunListener* m_listener;
+    std::vector<std::unique_ptr<ClassificationRecorder>> m_recorders; // the files are about the first one
     std::optional<PredictionsFile> m_predictions;
+    std::optional<FeaturePlane> m_plane;
 };
 
 } // namespace cntk

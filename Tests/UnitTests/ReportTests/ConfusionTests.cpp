@@ -1,11 +1,10 @@
 // Tables and pictures of confusion matrices, and the file of predictions.
 #include "Report/Confusion.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <iterator>
 
 namespace cntk
@@ -73,8 +72,8 @@ TEST(ConfusionTest, TableOfManyClassesListsErrors)
 TEST(ConfusionTest, HeatMapNamesAxesAndClasses)
 {
     const std::string picture = ConfusionPicture(ThreeClasses()).File();
-    for (const char* const text : {">predicted class<", ">label<", ">a,b<", ">&lt;c&gt;<", ">8<", ">precision<", ">recall<",
-                                   ">F1<", "9 of 11 samples right, accuracy 81.8 %"})
+    for (const char* const text : {">predicted class<", ">label<", ">a,b<", ">&lt;c&gt;<", ">8<", ">precision<",
+                                   ">recall<", ">F1<", "9 of 11 samples right, accuracy 81.8 %"})
         EXPECT_THAT(picture, HasSubstr(text));
     EXPECT_THAT(picture, Not(HasSubstr("<c>")));
 }

@@ -1,9 +1,8 @@
 // Escaping, and numbers as text.
 #include "Report/Markup.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <limits>
 
 namespace cntk
@@ -18,7 +17,8 @@ TEST(MarkupTest, EscapesMarkupOfUsers)
 
 TEST(MarkupTest, ReplacesWhatXmlForbids)
 {
-    EXPECT_EQ(EscapeMarkup(std::string_view("a\0b\x1b[0m\tc\n", 9)), "a\xEF\xBF\xBD" "b\xEF\xBF\xBD[0m\tc");
+    EXPECT_EQ(EscapeMarkup(std::string_view("a\0b\x1b[0m\tc\n", 9)), "a\xEF\xBF\xBD"
+                                                                     "b\xEF\xBF\xBD[0m\tc");
     EXPECT_EQ(EscapeMarkup("\xE9t\xE9"), "\xEF\xBF\xBDt\xEF\xBF\xBD"); // Latin-1
     EXPECT_EQ(ValidUtf8("\xC0\xAF \xED\xA0\x80 \xF4\x90\x80\x80 \xE4\xB8"),
               "\xEF\xBF\xBD\xEF\xBF\xBD \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD "

@@ -8,6 +8,7 @@
 #include "CNTK/ArgonCommand.h"
 #include "CNTK/Jobs.h"
 #include "CNTK/LogHeader.h"
+#include "CNTK/RunOutputs.h"
 #include "Common/AllowedCores.h"
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Config/PrintConfig.h"
@@ -255,8 +256,17 @@ void OpenLog(const RootOptions& options, const LoadedConfig& config, const Worke
     }
     const std::string file = LogFileName(options, workers);
     RequireNotNamed({"stderr", file}, *config.root, config);
-    log.Print("Redirecting stderr to file %s\n", file.c_str());
+    log.Tell("Redirecting stderr to file %s\n", file.c_str());
     AtPlace([&] { log.RedirectTo(file); }, config.root->WhereOf("stderr"));
+}
+
+LogStyle StyleOf(const RootOptions& options, const Log& log)
+{
+    using Choice = RootOptions::LogStyleChoice;
+    constexpr int c_detailed = 2; // traceLevel
+    const bool isForPeople = log.HasTerminal() && options.traceLevel < c_detailed;
+    return options.logStyle == Choice::Short || (options.logStyle == Choice::Auto && isForPeople) ? LogStyle::Short
+                                                                                                  : LogStyle::Classic;
 }
 
 void ReportWorkers(bool parallelTrain, const Workers* workers, Log& log)
@@ -308,6 +318,7 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         workers = MeetWorkers();
     if (!line.check)
     {
+        log.SetStyle(StyleOf(options, log));
         OpenLog(options, config, workers.get(), log);
         ReportWorkers(options.parallelTrain, workers.get(), log);
     }
@@ -331,7 +342,15 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
     if (!options.doneFile.empty())
         CheckDoneFile(options, config, jobs, workers.get());
     program.ndl.writesDumps = isFirst;
-    RunJobs(jobs, program, log);
+    if (isFirst)
+    {
+        RunOutputs outputs(options, config, line.configArguments, jobs, program, log);
+        program.listener = outputs.Listener();
+        outputs.During([&] { RunJobs(jobs, program, log); });
+        program.listener = nullptr;
+    }
+    else
+        RunJobs(jobs, program, log);
     if (!options.doneFile.empty() && isFirst)
         WriteDoneFile(ResolveOutputPath(options.doneFile));
     log.Print("__COMPLETED__\n");

@@ -281,7 +281,9 @@ void EpochLoop::SkipTo()
         if (samples != m_settings.from.samples && !m_source.HasSeveralAxes())
             m_progress.WarnOfOtherData(m_minibatches, samples, m_settings.from.samples);
         m_sums.Restore(m_settings.from.sums, m_settings.from.samples);
-        m_progress.ResumeAt(m_minibatches, {m_settings.from.sums, m_settings.from.samples});
+        const std::optional<ReportedPosition>& reported = m_settings.from.reported;
+        m_progress.ResumeAt(m_minibatches, {m_settings.from.sums, m_settings.from.samples},
+                        reported ? &*reported : nullptr);
     }
 }
 
@@ -298,7 +300,7 @@ bool EpochLoop::ReadAgain(size_t minibatch)
 
 EpochPosition EpochLoop::Position()
 {
-    EpochPosition position{m_minibatches, m_sums.Samples(), {}};
+    EpochPosition position{m_minibatches, m_sums.Samples(), {}, m_progress.Reported()};
     for (size_t i = 0; i < m_running.size(); ++i)
         position.sums.push_back(m_sums.Sum(i));
     if (const std::vector<double>* const late = m_settings.isShared ? &m_exchange->LateCounts() : nullptr;

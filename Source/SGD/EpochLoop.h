@@ -25,6 +25,8 @@ struct EpochPosition
     size_t minibatches = 0;
     size_t samples = 0;
     std::vector<double> sums; // criterion and evaluations; empty: zeros
+    // Position of the last reported results, for Progress; none: unknown.
+    std::optional<ReportedPosition> reported{};
 };
 
 struct EpochSettings

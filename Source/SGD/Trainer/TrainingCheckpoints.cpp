@@ -112,8 +112,14 @@ PositionWithin PositionIn(const CheckpointInfo& info)
 {
     const auto& extra = info.extra;
     PositionWithin within;
-    within.position = {size_t(NumberOf(extra, "withinMinibatches", 0)), size_t(NumberOf(extra, "withinSamples", 0)),
-                       NumbersOf(extra, "withinSums")};
+    within.position = {size_t(NumberOf(extra, "withinMinibatches", 0)),
+                       size_t(NumberOf(extra, "withinSamples", 0)),
+                       NumbersOf(extra, "withinSums"),
+                       {}};
+    if (extra.contains("withinReportedSums"))
+        within.position.reported = {size_t(NumberOf(extra, "withinReportedMinibatch", 0)),
+                                    size_t(NumberOf(extra, "withinReportedSamples", 0)),
+                                    NumbersOf(extra, "withinReportedSums")};
     if (extra.contains("withinEpochSize"))
         within.epochSize = size_t(NumberOf(extra, "withinEpochSize", 0));
     within.minibatchesOf = NumbersOf(extra, "withinMinibatchesOf");
@@ -274,7 +280,7 @@ void TrainingCheckpoints::SaveCheckpointOf(size_t epochsDone)
 
 void TrainingCheckpoints::SaveModelsOf(size_t epochsDone)
 {
-    SaveModels(m_setup.networks, m_setup.files, m_setup.files.Model(epochsDone));
+    m_setup.SaveModelsAs(m_setup.files.Model(epochsDone));
     RemoveWithin();
     RemoveObsolete(m_setup.files, m_setup.options, epochsDone, epochsDone == m_setup.options.maxEpochs);
 }
@@ -293,6 +299,9 @@ CheckpointInfo TrainingCheckpoints::InfoWithin(size_t epoch)
     info.extra["withinSamples"] = std::to_string(position.samples);
     info.extra["withinEpochSize"] = std::to_string(m_setup.options.epochSize);
     info.extra["withinSums"] = ExactTexts(position.sums);
+    info.extra["withinReportedMinibatch"] = std::to_string(position.reported->minibatch);
+    info.extra["withinReportedSamples"] = std::to_string(position.reported->samples);
+    info.extra["withinReportedSums"] = ExactTexts(position.reported->sums);
     std::string states;
     for (const auto& state : m_delays)
         state->SaveState(states);

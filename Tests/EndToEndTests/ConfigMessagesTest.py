@@ -12,7 +12,7 @@ from Messages import CONFIG, MessagesTestCase
 
 class ConfigMessagesTest(MessagesTestCase):
     def test_no_arguments(self):
-        self.assertIn("usage: cntk configFile=<file>", self.last_line(status=2))
+        self.assertIn("  cntk --help [WORD]", self.last_line(status=2))
 
     def test_unknown_option(self):
         self.assertEqual(self.last_line("--chek", status=2).split(";")[0], "error: unknown option '--chek'")

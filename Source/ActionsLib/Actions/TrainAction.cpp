@@ -201,6 +201,8 @@ public:
         log.Print("Command '%s' (action %s): %s into %s\n", m_command.name.c_str(),
                   m_original.empty() ? "train" : "trainSequence", Counted(Epochs(), "epoch").c_str(),
                   m_request.modelPath.c_str());
+        m_request.device = DeviceOf(m_command);
+        log.Print("In a run, command '%s': %s\n", m_command.name.c_str(), DescribeStart(m_request).c_str());
     }
 
 private:

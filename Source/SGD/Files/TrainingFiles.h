@@ -70,6 +70,9 @@ public:
     // Renames models and checkpoint; returns the model's new name.
     std::string MoveAside(const WithinEpochPoint& point) const;
 
+    // Renames the final models and their checkpoint, which become those of so many epochs.
+    void MoveFinalModel(size_t epochs) const;
+
     // Returns the largest e <= atMost for which M(e) exists and is not older than M(e-1), which may be missing. As in
     // CNTK v1.1.
     std::optional<size_t> FindResumePoint(size_t atMost) const;
@@ -86,6 +89,8 @@ public:
     // AdjustAfterEpoch with loadBestModel, which may load the model of the last decision; otherwise 1. Includes what a
     // killed training left.
     std::vector<std::string> ObsoleteCheckpoints(size_t epochsDone, size_t interval, bool isOver) const;
+    // Returns true for epochs whose model and checkpoint are still needed; parameters as for ObsoleteCheckpoints.
+    static bool IsNeeded(size_t epochs, size_t epochsDone, size_t interval, bool isOver);
     // For a finished training: returns the number of epochs of its newest checkpoint.
     std::optional<size_t> NewestCheckpoint() const;
     // Temporary files of models and checkpoints that a killed training left.

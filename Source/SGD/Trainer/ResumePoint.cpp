@@ -284,17 +284,22 @@ std::string RenamingOfNetworks(const TrainingFiles& files, const std::string& fr
 
 } // namespace
 
-void ReportFewerEpochs(const TrainingFiles& files, const Checkpoint& checkpoint, Log& log)
+std::optional<size_t> FindRaisedEpochs(const TrainingFiles& files, const Checkpoint& finalCheckpoint)
 {
-    const auto epochs = size_t(NumberOf(checkpoint.info.extra, c_epochsDoneKey, double(files.MaxEpochs())));
-    if (epochs >= files.MaxEpochs())
-        return;
-    const std::string& final = files.FinalModel();
-    const std::string numbered = Concat(final, ".", epochs);
-    log.Print("It was trained for %s, but maxEpochs is %zu: to train it further, rename %s, and its checkpoint '%s' to "
-              "'%s'.\n",
-              Counted(epochs, "epoch").c_str(), files.MaxEpochs(), RenamingOfNetworks(files, final, numbered).c_str(),
-              files.Checkpoint(files.MaxEpochs()).c_str(), files.Checkpoint(epochs).c_str());
+    const auto epochs = size_t(NumberOf(finalCheckpoint.info.extra, c_epochsDoneKey, double(files.MaxEpochs())));
+    return epochs > 0 && epochs < files.MaxEpochs() ? std::optional<size_t>(epochs) : std::nullopt;
+}
+
+// The checkpoint is renamed first: if the process is killed between the two, the final model is still there.
+void ContinueFinalModel(const TrainingFiles& files, size_t epochs, Log& log)
+{
+    log.Print("'%s' was trained for %s, and maxEpochs is %zu now: the training continues from it, as '%s'.\n",
+              files.FinalModel().c_str(), Counted(epochs, "epoch").c_str(), files.MaxEpochs(),
+              files.Model(epochs).c_str());
+    files.WaitForWorkers(); // all workers have checked the files
+    if (files.AreWrittenHere())
+        files.MoveFinalModel(epochs);
+    files.WaitForWorkers();
 }
 
 void ReportLongerTraining(const TrainingFiles& files, size_t newest, Log& log)

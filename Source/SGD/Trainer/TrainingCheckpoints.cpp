@@ -19,10 +19,18 @@ namespace cntk
 
 void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver)
 {
-    if (options.keepCheckPointFiles || !files.AreWrittenHere())
+    if (!files.AreWrittenHere())
         return;
     const LearningRateControl control(options.autoAdjust, LearningRateCount(options));
     const size_t interval = control.MayRollBack() ? options.autoAdjust.learnRateAdjustInterval : 1;
+    if (!options.keepModels.all)
+        for (const size_t epochs : files.ModelsBehind(0))
+            if (epochs < epochsDone && !options.keepModels.Keeps(epochs, epochsDone) &&
+                !TrainingFiles::IsNeeded(epochs, epochsDone, interval, isOver))
+                for (size_t network = 0; network < files.Networks(); ++network)
+                    RemoveFile(files.OfNetwork(network, files.Model(epochs)));
+    if (options.keepCheckPointFiles)
+        return;
     for (const std::string& obsolete : files.ObsoleteCheckpoints(epochsDone, interval, isOver))
         RemoveFile(obsolete);
 }

@@ -15,7 +15,7 @@
 namespace cntk
 {
 
-// Removes obsolete checkpoints; with keepCheckPointFiles none.
+// Removes obsolete checkpoints (with keepCheckPointFiles none), and models that keepModels does not keep.
 void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver);
 
 // Position of an epoch when its checkpoint was written.

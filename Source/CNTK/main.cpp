@@ -48,6 +48,7 @@ struct CommandLine
     bool check = false;
     bool printConfig = false;
     std::string writeDocs; // folder; empty: no
+    std::string writeMan;  // the same
 };
 
 // Options begin with "--"; "-h" and "help" also ask for help. All other arguments belong to the config. Fails (Usage)
@@ -80,12 +81,23 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
                 Fail(ErrorKind::Usage, "--write-docs needs a folder");
             line.writeDocs = arguments[++i];
         }
+        else if (argument == "--write-man")
+        {
+            if (!hasNext)
+                Fail(ErrorKind::Usage, "--write-man needs a folder");
+            line.writeMan = arguments[++i];
+        }
         else if (ToLower(argument).starts_with("--configfile"))
             Fail(ErrorKind::Usage, "unknown option '", argument,
                  "'; config files are given without dashes: configFile=<file>");
         else if (argument.starts_with("--"))
+        {
+            std::vector<std::string> names;
+            for (const ProgramOption& option : ProgramOptions())
+                names.push_back(option.name);
             Fail(ErrorKind::Usage, "unknown option '", argument, "'", "; config parameters have no dashes: name=value",
-                 DidYouMean(argument, {"--help", "--version", "--check", "--print-config", "--write-docs"}));
+                 DidYouMean(argument, names));
+        }
         else
             line.configArguments.push_back(argument);
     }
@@ -369,6 +381,13 @@ int ReportStop(const Interrupted& stop, Log& log)
     return c_interruptedExitCode;
 }
 
+int PrintCompletions(const std::vector<std::string>& words)
+{
+    for (const std::string& candidate : CompletionsOf(words))
+        std::printf("%s\n", candidate.c_str());
+    return 0;
+}
+
 int RunProgram(const std::vector<std::string>& arguments)
 {
     Log log;
@@ -386,6 +405,8 @@ int RunProgram(const std::vector<std::string>& arguments)
             PutOut(VersionText());
         else if (!line.writeDocs.empty())
             WriteReferencePages(line.writeDocs);
+        else if (!line.writeMan.empty())
+            WriteManualPage(line.writeMan);
         else
             RunConfig(line, workers, log);
         return 0;
@@ -415,6 +436,9 @@ int RunProgram(const std::vector<std::string>& arguments)
 // cntk configFile=<file> [name=value ...]
 int main(int argc, char** argv)
 {
+    const std::vector<std::string> arguments(argv, argv + argc);
+    if (arguments.size() > 1 && arguments[1] == "--complete")
+        return cntk::PrintCompletions({arguments.begin() + 2, arguments.end()});
     cntk::PrepareEngines();
-    return cntk::RunProgram(std::vector<std::string>(argv, argv + argc));
+    return cntk::RunProgram(arguments);
 }

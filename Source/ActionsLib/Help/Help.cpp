@@ -7,6 +7,7 @@
 #include "ActionsLib/Ndl/NdlFunctions.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Interruption.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
@@ -254,17 +255,33 @@ std::string OptionHelp(std::string_view name)
     return text.empty() ? "" : Concat("Parameter ", name, "\n\n", text);
 }
 
-std::string GeneralHelp()
+std::string UsageText()
 {
     std::string text =
         "usage: cntk configFile=<file>[+<file>...] [name=value ...] [--check] [--print-config]\n"
         "       cntk --help [action|block|parameter|reader|writer|function|command of the edit action]\n"
         "       cntk --version\n\n"
         "Reads the config files in order, then name=value as if they stood at the end of the last file, and\n"
-        "runs the commands that command= lists.\n\n"
-        "  --check         read everything, build the networks, read one minibatch; train and write nothing\n"
-        "  --print-config  print the effective config, each value with the file and line it came from\n"
-        "  --version       what is built in\n\nActions:\n";
+        "runs the commands that command= lists.\n\n";
+    for (const ProgramOption& option : ProgramOptions())
+    {
+        const std::string name = option.name + (option.argument.empty() ? "" : " " + option.argument);
+        text += "  " + name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + option.doc + "\n";
+    }
+    return text;
+}
+
+std::vector<std::string> MelCommandNames()
+{
+    std::vector<std::string> commands;
+    for (const MelCommandInfo& command : MelCommands())
+        commands.push_back(command.names.front());
+    return commands;
+}
+
+std::string GeneralHelp()
+{
+    std::string text = UsageText() + "\nActions:\n";
     for (const Action& action : Actions())
         text += TerminalRow(action.name, action.doc);
     text += "\nBlocks:\n";
@@ -272,12 +289,11 @@ std::string GeneralHelp()
         text += TerminalRow(block.name, block.doc);
     text += "\nReaders and writers: " + Join(PluginNames(), ", ") + "\n";
     text += "Functions of networks: " + Wrapped(Join(FunctionNames(), ", "), 23, 23) + "\n";
-    std::vector<std::string> commands;
-    for (const MelCommandInfo& command : MelCommands())
-        commands.push_back(command.names.front());
-    text += "Commands of the edit action: " + Wrapped(Join(commands, ", "), 29, 29) + "\n\n";
-    text += "Exit codes: 0 success, 2 command line, 3 config, 4 data, 5 model, 6 device or disk, 70 internal, "
-            "75 stopped\n";
+    text += "Commands of the edit action: " + Wrapped(Join(MelCommandNames(), ", "), 29, 29) + "\n\n";
+    std::vector<std::string> codes;
+    for (const ExitCode& code : ExitCodes())
+        codes.push_back(Concat(code.code, " ", code.meaning));
+    text += "Exit codes: " + Join(codes, ", ") + "\n";
     return text;
 }
 
@@ -340,6 +356,43 @@ void WritePage(const std::string& path, std::string text)
 }
 
 } // namespace
+
+std::span<const ProgramOption> ProgramOptions()
+{
+    static const std::vector<ProgramOption> options = {
+        {"--check", "", "read everything, build the networks, read one minibatch; train and write nothing"},
+        {"--print-config", "", "print the effective config, each value with the file and line it came from"},
+        {"--help", "[TOPIC]", "this list, or help on one topic"},
+        {"--version", "", "what is built in"},
+        {"--write-docs", "FOLDER", "write the reference pages"},
+        {"--write-man", "FOLDER", "write the manual page cntk.1"},
+        {"--complete", "WORDS", "candidates for the last word of a command line, for shells"},
+    };
+    return options;
+}
+
+std::span<const ExitCode> ExitCodes()
+{
+    static const std::vector<ExitCode> codes = {
+        {0, "success"}, {2, "command line"},   {3, "config"},    {4, "data"},
+        {5, "model"},   {6, "device or disk"}, {70, "internal"}, {c_interruptedExitCode, "stopped"},
+    };
+    return codes;
+}
+
+std::vector<std::string> HelpTopics()
+{
+    std::vector<std::string> topics;
+    for (const Action& action : Actions())
+        topics.push_back(action.name);
+    for (const BlockRecord& block : Blocks())
+        topics.push_back(block.name);
+    for (const std::string& plugin : PluginNames())
+        topics.push_back(plugin);
+    for (const std::vector<std::string>& names : {FunctionNames(), MelCommandNames()})
+        topics.insert(topics.end(), names.begin(), names.end());
+    return topics;
+}
 
 std::string HelpText(std::string_view topic)
 {

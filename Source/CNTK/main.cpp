@@ -59,6 +59,7 @@ struct CommandLine
     bool printConfig = false;
     bool isArgon = false;       // a command line of the decoder, which needs no record of its config in the log
     std::string writeDocs;      // folder; empty: no
+    std::string writeMan;       // the same
     NewConfigRequest newConfig; // no data: no
 };
 
@@ -126,12 +127,23 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
                 Fail(ErrorKind::Usage, "--write-docs needs a folder");
             line.writeDocs = arguments[++i];
         }
+        else if (argument == "--write-man")
+        {
+            if (!hasNext)
+                Fail(ErrorKind::Usage, "--write-man needs a folder");
+            line.writeMan = arguments[++i];
+        }
         else if (ToLower(argument).starts_with("--configfile"))
             Fail(ErrorKind::Usage, "unknown option '", argument,
                  "'; config files are given without dashes: configFile=<file>");
         else if (argument.starts_with("--"))
+        {
+            std::vector<std::string> names;
+            for (const ProgramOption& option : ProgramOptions())
+                names.push_back(option.name);
             Fail(ErrorKind::Usage, "unknown option '", argument, "'", "; config parameters have no dashes: name=value",
-                 DidYouMean(argument, {"--help", "--new", "--version", "--check", "--print-config", "--write-docs"}));
+                 DidYouMean(argument, names));
+        }
         else
             line.configArguments.push_back(argument);
     }
@@ -445,6 +457,13 @@ int ReportStop(const Interrupted& stop, Log& log)
     return c_interruptedExitCode;
 }
 
+int PrintCompletions(const std::vector<std::string>& words)
+{
+    for (const std::string& candidate : CompletionsOf(words))
+        std::printf("%s\n", candidate.c_str());
+    return 0;
+}
+
 int RunProgram(const std::vector<std::string>& arguments)
 {
     Log log;
@@ -465,6 +484,8 @@ int RunProgram(const std::vector<std::string>& arguments)
             PutOut(WriteNewConfig(line.newConfig));
         else if (!line.writeDocs.empty())
             WriteReferencePages(line.writeDocs);
+        else if (!line.writeMan.empty())
+            WriteManualPage(line.writeMan);
         else if (line.configArguments.empty())
         {
             std::fputs(c_firstSteps, stderr);
@@ -499,6 +520,9 @@ int RunProgram(const std::vector<std::string>& arguments)
 // cntk configFile=<file> [name=value ...]
 int main(int argc, char** argv)
 {
+    const std::vector<std::string> arguments(argv, argv + argc);
+    if (arguments.size() > 1 && arguments[1] == "--complete")
+        return cntk::PrintCompletions({arguments.begin() + 2, arguments.end()});
     cntk::PrepareEngines();
-    return cntk::RunProgram(std::vector<std::string>(argv, argv + argc));
+    return cntk::RunProgram(arguments);
 }

@@ -183,4 +183,18 @@ CASES += [
          causal=False),
     time("FramesInTime", "p=PastValue(1,1,n)", "W=" + parameter(3, 2, 3), "b=" + parameter(3, 1),
          "z=Softmax(Plus(Plus(Times(W,m),b),p))"),
+    # ---- combinations ----
+    frames("TransposeThenTimes", "t=TransposeDimensions(m)", "W=" + parameter(4, 3), "z=Times(W,t)"),
+    frames("TimesThenScale", "W=" + parameter(3, 4), "c=Constant(0.5)", "t=Times(W,x)", "z=ElementTimes(c,t)"),
+    frames("TimesSigmoid", "s=Sigmoid(x)", "z=ElementTimes(x,s)"),
+    frames("Layer", "W=" + parameter(3, 4), "b=" + parameter(3, 1), "t=Plus(Times(W,x),b)", "z=RectifiedLinear(t)"),
+    frames("ScaledSoftmax", "c=Constant(2)", "t=ElementTimes(c,x)", "z=Softmax(t)"),
+    time("ScaledLoop", "W=" + parameter(3, 4), "R=" + parameter(3, 3), "c=Constant(0.5)",
+         "p=PastValue(3,1,h,timeStep=1)", "h=Tanh(Plus(Times(W,x),Scale(c,Times(R,p))))", "z=Softmax(h)"),
+    time("DelayOfDelay", "p=PastValue(4,1,x,timeStep=1)", "t=PastValue(4,1,p,timeStep=2)", "z=Minus(t,p)"),
+    time("LoopOfAliases", "W=" + parameter(3, 4), "p=PastValue(3,1,d,timeStep=1)", "h=Plus(p,Times(W,x))",
+         "d=Dropout(h)", "z=Pass(d)"),
+    time("LoopOfMatrices", "W=" + parameter(2, 3), "p=PastValue(2,3,h,timeStep=1)", "t=TransposeDimensions(p)",
+         "k=Times(W,t)", "R=" + parameter(2, 2), "g=Times(R,m)", "s=ReduceElements(k,axis=2)", "h=Plus(g,s)",
+         "z=Pass(h)"),
 ]

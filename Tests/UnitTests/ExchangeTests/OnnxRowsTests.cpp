@@ -63,4 +63,27 @@ TEST(OnnxBuilder, EqualConstantsAreOneInitializer)
     EXPECT_EQ(builder.Main().initializers[0].bytes, sizeof(double));
 }
 
+TEST(OnnxFile, SizesAboveTwoGibibytesAreRefused)
+{
+    OnnxModel model;
+    OnnxTensor tensor{"W", OnnxType::Float, {1 << 15, 1 << 14}};
+    tensor.bytes = size_t(1) << 31;
+    model.graph.initializers.push_back(tensor);
+    try
+    {
+        RequireOnnxSize(model);
+        ADD_FAILURE() << "no error";
+    }
+    catch (const Error& error)
+    {
+        if (error.Kind() == ErrorKind::Config)
+            GTEST_SKIP() << error.Message();
+        EXPECT_EQ(error.Kind(), ErrorKind::Model);
+        EXPECT_THAT(error.Message(), ::testing::HasSubstr("more than the 2147483647 that the format allows"));
+        EXPECT_THAT(error.Message(), ::testing::HasSubstr("precision=float"));
+    }
+    model.graph.initializers[0].bytes -= 1 << 20;
+    EXPECT_GT(RequireOnnxSize(model), model.graph.initializers[0].bytes);
+}
+
 } // namespace cntk

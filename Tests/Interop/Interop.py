@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import unittest  # noqa: F401
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "EndToEndTests"))

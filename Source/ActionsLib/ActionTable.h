@@ -28,6 +28,7 @@ Action MakeTrainEncoderDecoderAction();
 Action MakeTrainBidirectionEncoderDecoderAction();
 Action MakeTestEncoderDecoderAction();
 Action MakeGradientCheckAction();
+Action MakeDecodeAction();
 Action MakeExportAction();
 Action MakeImportAction();
 

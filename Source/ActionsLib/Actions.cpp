@@ -43,6 +43,7 @@ std::span<const Action> Actions()
                                                 MakeTrainBidirectionEncoderDecoderAction(),
                                                 MakeTestEncoderDecoderAction(),
                                                 MakeGradientCheckAction(),
+                                                MakeDecodeAction(),
                                                 MakeExportAction(),
                                                 MakeImportAction()};
     return actions;

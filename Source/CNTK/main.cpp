@@ -5,6 +5,7 @@
 #include "ActionsLib/JobParts/ErrorPlaces.h"
 #include "ActionsLib/KnownBlocks.h"
 #include "ActionsLib/RootOptions.h"
+#include "CNTK/ArgonCommand.h"
 #include "CNTK/Jobs.h"
 #include "CNTK/LogHeader.h"
 #include "Common/AllowedCores.h"
@@ -47,8 +48,15 @@ struct CommandLine
     bool version = false;
     bool check = false;
     bool printConfig = false;
+    bool isArgon = false;  // a command line of the decoder, which needs no record of its config in the log
     std::string writeDocs; // folder; empty: no
 };
+
+// Returns the arguments as those of a config. arguments: with the program's name.
+std::vector<std::string> ArgumentsOf(const std::vector<std::string>& arguments)
+{
+    return IsArgonCommand(arguments) ? ConfigArgumentsOf(arguments) : arguments;
+}
 
 // Options begin with "--"; "-h" and "help" also ask for help. All other arguments belong to the config. Fails (Usage)
 // for unknown options.
@@ -308,7 +316,7 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         RemoveDoneFile(ResolveOutputPath(options.doneFile));
     ProgramContext program = ContextOf(options, workers.get(), log);
     program.ndl.writesDumps = false; // until the jobs run
-    if (!line.check)
+    if (!line.check && !line.isArgon)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
     PrintNotices(config, log);
     const std::vector<PlannedJob> jobs = PrepareJobs(config, commands, program);
@@ -378,7 +386,8 @@ int RunProgram(const std::vector<std::string>& arguments)
     InstallSignalHandlers();
     try
     {
-        const CommandLine line = ParseCommandLine(arguments);
+        CommandLine line = ParseCommandLine(ArgumentsOf(arguments));
+        line.isArgon = IsArgonCommand(arguments);
         isRun = !line.check && !line.printConfig && !line.configArguments.empty();
         if (line.help)
             PutOut(HelpText(line.helpTopic));

@@ -5,7 +5,7 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>

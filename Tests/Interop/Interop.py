@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import unittest  # noqa: F401
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "EndToEndTests"))
@@ -79,3 +80,11 @@ def check_onnx(folder, files):
     run = subprocess.run([SYSTEM_PYTHON, str(HERE / "CheckOnnx.py")] + [str(file) for file in files], cwd=folder,
                          capture_output=True, text=True)
     return run.stdout + run.stderr if run.returncode != 0 else ""
+
+
+def describe_onnx(file):
+    """Returns name and dimensions of each input of a model; 0 stands for a dimension with a name."""
+    script = ("import json, sys, onnx; print(json.dumps([{'name': i.name, 'dims': [d.dim_value for d in "
+              "i.type.tensor_type.shape.dim]} for i in onnx.load(sys.argv[1]).graph.input]))")
+    run = subprocess.run([SYSTEM_PYTHON, "-c", script, str(file)], capture_output=True, text=True, check=True)
+    return json.loads(run.stdout)

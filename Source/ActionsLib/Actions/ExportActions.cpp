@@ -96,14 +96,23 @@ struct FormatWord
 constexpr FormatWord c_formatWords[] = {
     {"npz", ".npz", ExportFormat::Npz}, {"text", nullptr, ExportFormat::Text}, {"onnx", ".onnx", ExportFormat::Onnx}};
 
-ExportFormat FormatOfEnding(const CommandContext& command, const std::string& path, const std::string& ignoredBlock)
+// ignoredBlock: the place of a block that is no value of the key; empty: none.
+ExportFormat FormatOfEnding(const CommandContext& command, const std::string& path, const SourcePos& ignoredBlock)
 {
+    const std::string note = !ignoredBlock ? ""
+                                           : Concat("the block format=[...] at ", ignoredBlock.Location(),
+                                                    " belongs to the write action and is no value of this key");
     const std::string lower = ToLower(path);
     for (const FormatWord& word : c_formatWords)
         if (word.ending != nullptr && lower.ends_with(word.ending))
+        {
+            if (!note.empty())
+                command.program.log.Print("Command '%s': %s; the ending of outputPath gives the format %s.\n",
+                                          command.name.c_str(), note.c_str(), word.word);
             return word.format;
+        }
     FailAt(PlaceOf(command, "outputPath"), ErrorKind::Config, "the ending of outputPath '", path,
-           "' names no format; expected .npz or .onnx, or format=text for a folder", ignoredBlock);
+           "' names no format; expected .npz or .onnx, or format=text for a folder", note.empty() ? "" : "; ", note);
 }
 
 ExportFormat FormatOf(const CommandContext& command, const ExportOptions& options)
@@ -114,9 +123,7 @@ ExportFormat FormatOf(const CommandContext& command, const ExportOptions& option
     {
         if (command.block.ExistsHere("format"))
             options.format->FailExpected("npz, text or onnx");
-        return FormatOfEnding(command, options.outputPath,
-                              Concat("; the block format=[...] at ", options.format->Where().Location(),
-                                     " belongs to the write action and is no value of this key"));
+        return FormatOfEnding(command, options.outputPath, options.format->Where());
     }
     std::vector<std::string> words;
     for (const FormatWord& word : c_formatWords)

@@ -43,7 +43,9 @@ std::span<const Action> Actions()
                                                 MakeTrainBidirectionEncoderDecoderAction(),
                                                 MakeTestEncoderDecoderAction(),
                                                 MakeGradientCheckAction(),
-                                                MakeDecodeAction()};
+                                                MakeDecodeAction(),
+                                                MakeExportAction(),
+                                                MakeImportAction()};
     return actions;
 }
 

@@ -188,6 +188,8 @@ public:
     bool IsOldDialect() const { return m_isOldDialect; }
     size_t NodeCount() const { return m_nodeCount; }
     const std::string& Path() const { return m_path; }
+    // True if a record that was read has double precision.
+    bool HasDoubles() const { return m_hasDoubles; }
 
     // Reads the precision word of a record. Before version 7, the first matrix of the file determines the precision.
     DataType ReadPrecision(DataType fallback)
@@ -212,7 +214,9 @@ public:
         ModelArchive archive(m_in, m_version, m_isOldDialect, dataType, device);
         for (size_t i = 0; i < m_nodeCount; i++)
         {
-            archive.SetElementType(ReadPrecision(dataType));
+            const DataType precision = ReadPrecision(dataType);
+            m_hasDoubles = m_hasDoubles || precision == DataType::Float64;
+            archive.SetElementType(precision);
             std::string typeName = m_in.WideText("the type of a node");
             // Later versions gave this name to another type.
             if (m_isOldDialect && EqualsIgnoreCase(typeName, "Reshape"))
@@ -287,6 +291,7 @@ private:
     bool m_isOldDialect = false;
     size_t m_nodeCount = 0;
     std::optional<DataType> m_guessedType;
+    bool m_hasDoubles = false;
 };
 
 void ReadRelations(ModelFileReader& file, ComputationNetwork& network)
@@ -483,6 +488,14 @@ std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType 
 {
     ModelFileReader file(path);
     return ReadModel(file, dataType, std::move(device), registry);
+}
+
+std::unique_ptr<ComputationNetwork> LoadModelAsStored(const std::string& path, std::shared_ptr<Device> device,
+                                                      const NodeRegistry& registry)
+{
+    ModelFileReader file(path);
+    std::unique_ptr<ComputationNetwork> network = ReadModel(file, DataType::Float32, device, registry);
+    return file.HasDoubles() ? LoadModel(path, DataType::Float64, std::move(device), registry) : std::move(network);
 }
 
 void SaveModel(const ComputationNetwork& network, const std::string& path)

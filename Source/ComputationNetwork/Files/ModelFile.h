@@ -17,6 +17,10 @@ namespace cntk
 std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
                                               std::shared_ptr<Device> device,
                                               const NodeRegistry& registry = NodeRegistry::Standard());
+// Like LoadModel, but the network has the precision of the file's records: double if any of them is, else float. Before
+// version 7, the first matrix decides.
+std::unique_ptr<ComputationNetwork> LoadModelAsStored(const std::string& path, std::shared_ptr<Device> device,
+                                                      const NodeRegistry& registry = NodeRegistry::Standard());
 // Writes the file completely or not at all (temporary name, fsync, rename).
 void SaveModel(const ComputationNetwork& network, const std::string& path);
 // Like SaveModel, but leaves a file with the same bytes and its time unchanged, and returns false.

@@ -227,7 +227,7 @@ TEST_F(ResumeTest, ATrainingThatGoesOnWithAnotherUpdateRuleBeginsItAnew)
             Run(request);
             const std::string warning = "'" + Path(folder + "/m.dnn.2.ckp") +
                                         "' is of a training with gradUpdateType=" + nameBefore +
-                                        ", which goes on with gradUpdateType=" + nameNow +
+                                        ", which continues with gradUpdateType=" + nameNow +
                                         ": what it remembers of gradients is no use to that, and begins anew";
             EXPECT_EQ(LogText().find(warning, logged) != std::string::npos, before != now) << folder;
             Run(anew);

@@ -35,6 +35,7 @@ struct GraphArc
 {
     uint32_t target; // place; c_silenceCostBit is set if the path leaves an optional silence here
     float cost;      // pronunciation and look-ahead
+    uint32_t state;  // of the place: the search needs it before the place
 
     uint32_t Place() const { return target & ~c_silenceCostBit; }
     bool LeavesSilence() const { return (target & c_silenceCostBit) != 0; }
@@ -92,6 +93,8 @@ public:
         return m_wordArcs.subspan(m_nodes[node].firstWordArc,
                                   m_nodes[node + 1].firstWordArc - m_nodes[node].firstWordArc);
     }
+    void PrefetchNode(uint32_t node) const { __builtin_prefetch(m_nodes.data() + node); }
+    void PrefetchArcs(uint32_t node) const { __builtin_prefetch(m_arcs.data() + m_nodes[node].firstArc); }
     std::span<const GraphWordArc> WordArcs() const { return m_wordArcs; }
     size_t ArcCount() const { return m_arcs.size(); }
     // Infinity for a node that is not final.

@@ -256,7 +256,7 @@ private:
                 const uint32_t to = NodeOf(arc.to, AfterState(context, arc.label));
                 const uint32_t place = PlaceOf(to, arc.label);
                 m_nodes[node].arcs.push_back(
-                    {IsCharged(context, arc.label) ? place | c_silenceCostBit : place, arc.cost});
+                    {IsCharged(context, arc.label) ? place | c_silenceCostBit : place, arc.cost, arc.label});
             }
         }
     }

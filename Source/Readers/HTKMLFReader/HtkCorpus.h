@@ -4,10 +4,10 @@
 
 #include "Common/FileClashes.h"
 #include "Common/Htk/HtkFile.h"
+#include "Common/Htk/ScpFile.h"
 #include "Readers/HTKMLFReader/HtkOptions.h"
 #include "Readers/HTKMLFReader/LatticeToc.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
-#include "Common/Htk/ScpFile.h"
 #include "Readers/HTKMLFReader/SlfFile.h"
 
 #include <cstddef>

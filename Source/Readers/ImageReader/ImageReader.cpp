@@ -2,10 +2,10 @@
 #include "Readers/ImageReader/ImageReader.h"
 
 #include "Common/AllowedCores.h"
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Common/DataFile.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>

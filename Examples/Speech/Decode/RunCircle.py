@@ -3,12 +3,13 @@
 
     RunCircle.py --corpus FOLDER [--cntk PROGRAM] [--work FOLDER] [--seeds 1,2,3] [more arguments]
 
-For each seed: trains the network Simple of ../Synthspeech/Synthspeech.cntk by frames, and makes lattices of the training set with
-`cntk argon`. With these lattices it continues the training by MMI and by minimum Bayes risk (MBR). It also aligns the training
-set and trains a new network on the alignment. Each network decodes the development and the test set with a bigram, a trigram and
-both interpolated. The lattices have a unigram model: it lets more wrong words compete than a bigram, which knows the training
-sentences. Prints a table of word errors. Unknown arguments go to the trainings. A stopped run resumes. Needs OpenFst's programs.
-Standard library only.
+For each seed: trains the network Simple of ../Synthspeech/Synthspeech.cntk by frames. With `cntk argon` the network aligns the
+transcripts of the training set, and makes lattices of it. Sequence training continues the network with these lattices, by MMI and by
+minimum Bayes risk (MBR); its labels are the alignment, so that labels and lattices have the same borders of states. A new network
+is trained by frames on the alignment. Each network decodes the development and the test set with a bigram, a trigram and both
+interpolated. The lattices have a unigram model: it lets more wrong words compete than a bigram, which knows the training sentences.
+Prints a table of word errors. Unknown arguments go to the trainings. A stopped run resumes. Needs OpenFst's programs. Standard
+library only.
 """
 import argparse
 import os
@@ -96,6 +97,10 @@ class Circle:
         home = self.folder("Simple", seed)
         self.train("Simple", seed, "Simple")
         results = {"frames": self.errors(home / "net.dnn")}
+        alignment = home / "aligned.mlf"
+        if not alignment.exists():
+            self.argon(home / "net.dnn", "train", "-beam", "40", "-alignmlf", self.args.corpus / "mlf/train.wordonly.mlf",
+                       "-detailed-alignment", "true", "-outmlf", alignment)
         lattices = home / "lattices"
         if not (lattices / "train.toc").exists():
             lattices.mkdir(parents=True, exist_ok=True)
@@ -105,13 +110,9 @@ class Circle:
             steps = "Sequence" if (home / (kept + ".dnn")).exists() else "AddSequence:Sequence"
             # The factors of the search: weight * acoustic + lm = (acoustic + lm / weight) / (1 / weight).
             self.train("Simple", seed, steps, "Kept=" + kept, "Risk=" + risk, "Lattices=%s" % (lattices / "train.toc"),
-                       "AcousticFactor=%g" % (1 / WEIGHT), "LanguageModelFactor=%g" % (1 / WEIGHT),
+                       "Alignment=%s" % alignment, "AcousticFactor=%g" % (1 / WEIGHT), "LanguageModelFactor=%g" % (1 / WEIGHT),
                        "SequenceRate=%g" % self.args.rate)
             results[kept] = self.errors(home / (kept + ".dnn"))
-        alignment = home / "aligned.mlf"
-        if not alignment.exists():
-            self.argon(home / "net.dnn", "train", "-beam", "40", "-alignmlf", self.args.corpus / "mlf/train.wordonly.mlf",
-                       "-detailed-alignment", "true", "-outmlf", alignment)
         self.train("Realigned", seed, "Simple", "Alignment=%s" % alignment)
         results["realigned"] = self.errors(self.folder("Realigned", seed) / "net.dnn")
         for name, errors in results.items():
@@ -139,7 +140,7 @@ def main():
     parser.add_argument("--corpus", required=True, type=pathlib.Path)
     parser.add_argument("--work", type=pathlib.Path, default=HERE / "../../../build/circle")
     parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--rate", type=float, default=0.0004, help="learning rate of sequence training, for one frame")
+    parser.add_argument("--rate", type=float, default=0.0002, help="learning rate of sequence training, for one frame")
     args, more = parser.parse_known_args()
     args.cntk, args.corpus, args.work = os.path.abspath(args.cntk), args.corpus.absolute(), args.work.absolute()
     circle = Circle(args, more)

@@ -15,7 +15,7 @@ namespace
 {
 
 constexpr char c_graphMagic[8] = {'A', 'R', 'G', 'O', 'N', 'D', 'G', '\n'};
-constexpr uint32_t c_graphVersion = 2;
+constexpr uint32_t c_graphVersion = 3;
 constexpr uint32_t c_byteOrderMark = 0x01020304;
 
 // Numbers of records, in the order of their arrays. Text parts count bytes.
@@ -244,7 +244,9 @@ void DecodingGraph::CheckIndices() const
     for (const GraphPlace& place : m_places)
         require(place.node < nodes && place.state < m_stateNames.size(), "a place");
     for (const GraphArc& arc : m_arcs)
-        require(arc.Place() < m_places.size() && arc.state == m_places[arc.Place()].state, "the target of an arc");
+        require(arc.Place() < m_places.size() && arc.State() == m_places[arc.Place()].state &&
+                    ((arc.state & c_wordsFollowBit) != 0) == !WordArcsOf(m_places[arc.Place()].node).empty(),
+                "the target of an arc");
     for (const GraphWordArc& arc : m_wordArcs)
         require(arc.node < nodes && arc.word < m_words.size(), "a word arc");
     for (const GraphFinal& final : m_finals)

@@ -29,14 +29,18 @@ struct GraphNode
 };
 
 constexpr uint32_t c_silenceCostBit = 0x80000000;
+constexpr uint32_t c_wordsFollowBit = 0x80000000;
 
 // Enters a place. Arcs of a node are sorted by rising cost.
 struct GraphArc
 {
     uint32_t target; // place; c_silenceCostBit is set if the path leaves an optional silence here
     float cost;      // pronunciation and look-ahead
-    uint32_t state;  // of the place: the search needs it before the place
+    // The state of the place, which the search needs before the place. c_wordsFollowBit is set if word arcs leave the
+    // node of the place.
+    uint32_t state;
 
+    uint32_t State() const { return state & ~c_wordsFollowBit; }
     uint32_t Place() const { return target & ~c_silenceCostBit; }
     bool LeavesSilence() const { return (target & c_silenceCostBit) != 0; }
 };

@@ -122,19 +122,13 @@ void TokenSearch::CrossWords(bool isEnd)
     m_crossingLinks.clear();
     m_bestCrossing = c_lowest;
     ClearSlots(0);
-    const std::span<const GraphPlace> places = m_graph.Places();
     const std::span<const float> forward = m_graph.ForwardScores();
     if (m_counts.frames == 0)
-    {
         AddCrossings(0, 0, 0, m_startHistory, 0);
-        // The start itself comes last, so that the crossings have the numbers of their slots.
-    }
     for (const Token& token : m_tokens)
-    {
-        const GraphPlace place = places[token.place];
-        if (!m_graph.WordArcsOf(place.node).empty())
-            AddCrossings(place.node, token.score + forward[place.state], token.slack, token.history, token.trace);
-    }
+        if ((token.state & c_wordsFollowBit) != 0)
+            AddCrossings(m_graph.Places()[token.place].node, token.score + forward[token.State()], token.slack,
+                         token.history, token.trace);
     // A crossing is complete when all crossings of lower levels have been extended.
     for (uint32_t level = 1; level < m_graph.LongestWordChain(); ++level)
         for (size_t i = 0; i < m_crossings.size(); ++i)
@@ -149,7 +143,7 @@ void TokenSearch::CrossWords(bool isEnd)
     if (hasChains && !isEnd)
         std::erase_if(m_crossings,
                       [&](const Crossing& crossing) { return crossing.score < m_bestCrossing - m_settings.wordBeam; });
-    if (m_counts.frames == 0)
+    if (m_counts.frames == 0) // the start itself, after the crossings that have slots
         m_crossings.push_back({0, 0, 0, 0, m_startHistory, c_noToken, 0});
 }
 
@@ -214,7 +208,7 @@ float TokenSearch::BoundFrom(uint32_t node, float score) const
     float bound = c_lowest;
     for (const GraphArc& arc : m_graph.ArcsOf(node))
         bound = std::max(bound, score - arc.cost - (arc.LeavesSilence() ? m_settings.silenceCost : 0.0F) +
-                                    m_acoustic[arc.state]);
+                                    m_acoustic[arc.State()]);
     return bound;
 }
 
@@ -235,19 +229,18 @@ void TokenSearch::EnterPlaces(float width)
     if (!m_tokens.empty())
     {
         const Token& best = m_tokens[m_bestToken];
-        const GraphPlace place = places[best.place];
-        bound = std::max(best.score + self[place.state] + m_acoustic[place.state],
-                         BoundFrom(place.node, best.score + forward[place.state]));
+        bound = std::max(best.score + self[best.State()] + m_acoustic[best.State()],
+                         BoundFrom(places[best.place].node, best.score + forward[best.State()]));
     }
     m_threshold = bound - width;
     for (size_t i = 0; i < m_tokens.size(); ++i)
     {
         Prefetch(i);
         const Token& token = m_tokens[i];
-        const GraphPlace place = places[token.place];
-        Relax(token.place, token.history, token.score + self[place.state] + m_acoustic[place.state], token.slack,
+        const uint32_t state = token.State();
+        Relax(token.place, token.state, token.history, token.score + self[state] + m_acoustic[state], token.slack,
               token.trace);
-        EnterFrom(place.node, token.score + forward[place.state], token.slack, token.history, token.trace);
+        EnterFrom(places[token.place].node, token.score + forward[state], token.slack, token.history, token.trace);
     }
     for (const Crossing& crossing : m_crossings)
         EnterFrom(crossing.node, crossing.score, crossing.slack, crossing.history, crossing.trace);
@@ -274,21 +267,25 @@ inline void TokenSearch::EnterFrom(uint32_t node, float score, float slack, uint
             return;
         }
         const float cost = arc.LeavesSilence() ? arc.cost + m_settings.silenceCost : arc.cost;
-        Relax(arc.Place(), history, score - cost + m_acoustic[arc.state], slack, previous);
+        Relax(arc.Place(), arc.state, history, score - cost + m_acoustic[arc.State()], slack, previous);
     }
 }
 
-inline void TokenSearch::Relax(uint32_t place, uint32_t history, float score, float slack, uint32_t previous)
+inline void TokenSearch::Relax(uint32_t place, uint32_t state, uint32_t history, float score, float slack,
+                               uint32_t previous)
 {
     if (score + slack < m_threshold)
-    {
         m_hasRejected = true;
-        return;
-    }
-    uint32_t& slot = FindSlot(TokenKey(place, history), m_candidates);
+    else
+        Store(TokenKey(place, history), state, score, slack, previous);
+}
+
+void TokenSearch::Store(uint64_t key, uint32_t state, float score, float slack, uint32_t previous)
+{
+    uint32_t& slot = FindSlot(key, m_candidates);
     const uint32_t index = slot == 0 ? uint32_t(m_candidates.size()) : slot - 1;
     if (slot == 0)
-        AddItem(slot, m_candidates, {score, slack, place, history, previous, c_noToken});
+        AddItem(slot, m_candidates, {key, score, slack, state, previous});
     else if (Candidate& candidate = m_candidates[index]; score > candidate.score)
     {
         candidate.score = score;
@@ -390,7 +387,7 @@ void TokenSearch::DropBeyondMost(float cutOff)
         const float secondValue = second.score + second.slack;
         if (firstValue != secondValue)
             return firstValue > secondValue;
-        return first.place != second.place ? first.place < second.place : a < b;
+        return first.Place() != second.Place() ? first.Place() < second.Place() : a < b;
     };
     std::nth_element(order.begin(), order.begin() + ptrdiff_t(m_settings.maxTokens), order.end(), isBefore);
     for (size_t i = m_settings.maxTokens; i < order.size(); ++i)
@@ -410,19 +407,22 @@ void TokenSearch::Commit(float cutOff)
     for (Candidate& candidate : m_candidates)
     {
         if (candidate.score + candidate.slack < cutOff || candidate.score == c_lowest)
+        {
+            candidate.previous = c_noToken;
             continue;
-        candidate.trace = m_trace.Add(candidate.place, candidate.previous);
+        }
+        candidate.previous = m_trace.Add(candidate.Place(), candidate.previous);
         if (candidate.score == m_best)
             m_bestToken = m_tokens.size();
-        m_tokens.push_back({candidate.score - m_best, candidate.slack * m_settings.slackDecay, candidate.place,
-                            candidate.history, candidate.trace});
+        m_tokens.push_back({candidate.score - m_best, candidate.slack * m_settings.slackDecay, candidate.Place(),
+                            candidate.state, candidate.History(), candidate.previous});
     }
     for (const CandidateLink& link : m_links)
     {
         const Candidate& candidate = m_candidates[link.to];
         const float loss = candidate.score - link.score;
-        if (candidate.trace != c_noToken && loss <= m_settings.latticeBeam)
-            m_trace.AddLink(link.from, candidate.trace, loss);
+        if (candidate.previous != c_noToken && loss <= m_settings.latticeBeam)
+            m_trace.AddLink(link.from, candidate.previous, loss);
     }
 }
 

@@ -59,19 +59,23 @@ private:
         float score; // relative to the best token of the frame
         float slack;
         uint32_t place;
+        uint32_t state; // of the place, as in GraphArc
         uint32_t history;
         uint32_t trace;
+
+        uint32_t State() const { return state & ~c_wordsFollowBit; }
     };
     struct Candidate
     {
+        uint64_t key; // place and history
         float score;
         float slack;
-        uint32_t place;
-        uint32_t history;
-        uint32_t previous; // token of the trace
-        uint32_t trace;
+        uint32_t state;
+        uint32_t previous; // token of the trace; when it is committed, its own
 
-        uint64_t Key() const { return TokenKey(place, history); }
+        uint64_t Key() const { return key; }
+        uint32_t Place() const { return uint32_t(key >> 32); }
+        uint32_t History() const { return uint32_t(key); }
     };
     // A path behind a word arc.
     struct Crossing
@@ -107,7 +111,8 @@ private:
     void EnterPlaces(float width);
     void EnterFrom(uint32_t node, float score, float slack, uint32_t history, uint32_t previous);
     float BoundFrom(uint32_t node, float score) const;
-    void Relax(uint32_t place, uint32_t history, float score, float slack, uint32_t previous);
+    void Relax(uint32_t place, uint32_t state, uint32_t history, float score, float slack, uint32_t previous);
+    void Store(uint64_t key, uint32_t state, float score, float slack, uint32_t previous);
     void SelectAndCommit();
     float CutOff(bool& isEnough);
     float LowestValue() const;

@@ -125,7 +125,7 @@ std::vector<std::string> ChargedArcs(const DecodingGraph& graph)
     {
         for (const GraphArc& arc : graph.ArcsOf(node))
             if (arc.LeavesSilence())
-                charged.push_back(graph.StateNames()[from] + ">" + graph.StateNames()[arc.state]);
+                charged.push_back(graph.StateNames()[from] + ">" + graph.StateNames()[arc.State()]);
     };
     for (const GraphPlace& place : graph.Places())
     {

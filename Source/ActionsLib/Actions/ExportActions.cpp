@@ -129,9 +129,10 @@ std::unique_ptr<ComputationNetwork> LoadModelFor(const CommandContext& command, 
                                                  const ExportPrecision& precision)
 {
     return AtPlace(
-        [&] {
+        [&]
+        {
             return precision ? LoadModel(path, *precision, DeviceForModels())
-                             : LoadModelAsStored(path, DeviceForModels());
+                             : LoadModelInItsPrecision(path, DeviceForModels());
         },
         PlaceOf(command, "modelPath"));
 }

@@ -58,12 +58,20 @@ void SearchTrace::Keep(std::vector<float>& losses, std::vector<uint32_t>& number
             m_links[links++] = {numbers[link.from], numbers[link.to], link.loss};
     m_links.resize(links);
     // The first token of a frame may be gone; the next one that is left takes its place.
-    std::vector<uint32_t> counts(m_tokens.size() + 1, 0);
-    for (size_t i = 0; i < numbers.size(); ++i)
-        counts[i + 1] = counts[i] + (numbers[i] != c_noToken ? 1 : 0);
-    for (std::vector<uint32_t>* bounds : {&m_firstOfFrame, &m_endOfFrame})
-        for (uint32_t& bound : *bounds)
-            bound = counts[bound];
+    uint32_t kept = 0;
+    size_t token = 0;
+    const auto renumber = [&](uint32_t& bound)
+    {
+        for (; token < bound; ++token)
+            kept += numbers[token] != c_noToken ? 1 : 0;
+        bound = kept;
+    };
+    for (size_t frame = 0; frame < m_firstOfFrame.size(); ++frame)
+    {
+        renumber(m_firstOfFrame[frame]);
+        if (frame < m_endOfFrame.size())
+            renumber(m_endOfFrame[frame]);
+    }
     m_tokens.resize(count);
 }
 

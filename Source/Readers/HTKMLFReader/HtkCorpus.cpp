@@ -1,11 +1,11 @@
 // Reads the lists and labels, and makes sure that all streams have the same utterances with the same lengths.
 #include "Readers/HTKMLFReader/HtkCorpus.h"
 
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Common/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <algorithm>

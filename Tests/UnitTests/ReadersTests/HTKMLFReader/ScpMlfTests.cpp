@@ -1,6 +1,6 @@
+#include "Common/Htk/ScpFile.h"
 #include "HtkTestTools.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
-#include "Common/Htk/ScpFile.h"
 
 #include <gmock/gmock.h>
 

@@ -50,6 +50,18 @@ std::string ProgramFolder()
     return error ? std::string(".") : program.parent_path().string();
 }
 
+// Returns the folder of the shared library that contains this code (a module of another program, such as Python's).
+// Empty: the code is part of the program.
+std::string ModuleFolder()
+{
+    Dl_info info;
+    if (dladdr(reinterpret_cast<void*>(&ProgramFolder), &info) == 0 || info.dli_fname == nullptr)
+        return {};
+    const fs::path file = info.dli_fname;
+    std::error_code error;
+    return file.extension() == c_suffix ? fs::weakly_canonical(file, error).parent_path().string() : std::string();
+}
+
 // Lists the plugin files of a folder. Without anyName (folders of LD_LIBRARY_PATH, which hold other libraries, too)
 // only names with Reader or Writer count.
 std::vector<std::string> PluginFilesIn(const std::string& folder, bool anyName)
@@ -156,6 +168,8 @@ PluginSearch PluginSearch::Default()
     const fs::path program = ProgramFolder();
     for (const char* folder : {"lib", "lib/cntk"})
         search.programFolders.push_back((program.parent_path() / folder).string());
+    if (const fs::path module = ModuleFolder(); !module.empty())
+        search.programFolders = {(module / "plugins").string(), (module / "lib").string()};
     if (const char* path = std::getenv("LD_LIBRARY_PATH"))
     {
         for (const std::string_view folder : Split(path, ':'))

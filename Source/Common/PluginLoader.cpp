@@ -71,14 +71,21 @@ std::vector<std::string> FoldersOfProgram()
     return folders;
 }
 
-// Returns the folder of libcntk if this code is a part of it; empty in the program and in plugins.
-std::string EvaluationLibraryFolder()
+// Returns the folders of plugins if this code is part of libcntk or of the Python module; empty in the program and in
+// plugins.
+std::vector<std::string> FoldersOfLibrary()
 {
     Dl_info info = {};
-    if (dladdr(reinterpret_cast<const void*>(&EvaluationLibraryFolder), &info) == 0 || info.dli_fname == nullptr)
+    if (dladdr(reinterpret_cast<const void*>(&FoldersOfLibrary), &info) == 0 || info.dli_fname == nullptr)
         return {};
-    const fs::path path = info.dli_fname;
-    return path.filename().string().starts_with("libcntk.so") ? path.parent_path().string() : std::string();
+    std::error_code error;
+    const fs::path path = fs::weakly_canonical(info.dli_fname, error);
+    const std::string name = path.filename().string(), folder = path.parent_path().string();
+    if (name.starts_with("libcntk.so"))
+        return {folder, folder + "/cntk", folder + "/../cntk"}; // libraries may stand in a folder of the architecture
+    if (name.starts_with("_cntk."))
+        return {folder + "/plugins", folder + "/lib"};
+    return {};
 }
 
 // Lists the plugin files of a folder. Without anyName (folders of LD_LIBRARY_PATH, which hold other libraries, too)
@@ -184,10 +191,8 @@ std::string InterfaceProblem(void* handle)
 PluginSearch PluginSearch::Default()
 {
     PluginSearch search;
-    if (const std::string library = EvaluationLibraryFolder(); !library.empty())
-        for (const char* folder : {"", "/cntk", "/../cntk"}) // the libraries' folder may be one of the architecture
-            search.programFolders.push_back(library + folder);
-    else
+    search.programFolders = FoldersOfLibrary();
+    if (search.programFolders.empty())
         search.programFolders = FoldersOfProgram();
     if (const char* path = std::getenv("LD_LIBRARY_PATH"))
     {

@@ -283,7 +283,7 @@ void EpochLoop::SkipTo()
         m_sums.Restore(m_settings.from.sums, m_settings.from.samples);
         const std::optional<ReportedPosition>& reported = m_settings.from.reported;
         m_progress.ResumeAt(m_minibatches, {m_settings.from.sums, m_settings.from.samples},
-                        reported ? &*reported : nullptr);
+                            reported ? &*reported : nullptr);
     }
 }
 

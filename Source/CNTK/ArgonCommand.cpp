@@ -75,6 +75,7 @@ std::vector<std::string> ConfigArgumentsOf(const std::vector<std::string>& argum
     const bool isProgram = FileNameOf(arguments[0]) == c_programName;
     std::vector<std::string> result{arguments[0]};
     std::vector<std::string> keys;
+    std::string threads = "1";
     for (size_t i = isProgram ? 1 : 2; i < arguments.size(); ++i)
     {
         const std::string& argument = arguments[i];
@@ -100,6 +101,8 @@ std::vector<std::string> ConfigArgumentsOf(const std::vector<std::string>& argum
             Fail(ErrorKind::Usage, "option '", argument, "' of argon needs a value");
         else
             keys.push_back(QuotedValue(*info, arguments[++i]));
+        if (info->name == "threads")
+            threads = equals != std::string::npos ? argument.substr(equals + 1) : arguments[i];
     }
     if (keys.empty() && result.size() > 1)
         return result;
@@ -107,6 +110,8 @@ std::vector<std::string> ConfigArgumentsOf(const std::vector<std::string>& argum
         Fail(ErrorKind::Usage,
              "argon needs options, such as -graph, -lm, -am, -cntkmap, -infiles and -outmlf; cntk --help "
              "argon lists all of them");
+    if (ParseSize(threads)) // the network takes as many threads as the search
+        result.push_back("numCPUThreads=" + threads);
     result.emplace_back("command=Argon");
     result.emplace_back("Argon=[");
     result.emplace_back("action=decode");

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <optional>
+#include <sys/auxv.h>
 #include <type_traits>
 
 namespace cntk
@@ -43,11 +44,41 @@ std::string ResolveAlias(const std::string& type)
     return type;
 }
 
-std::string ProgramFolder()
+// Adds the folders of plugins, by the path of the program.
+void AddFoldersOf(const fs::path& program, std::vector<std::string>& folders)
 {
+    for (const char* folder : {"lib", "lib/cntk"})
+        folders.push_back((program.parent_path().parent_path() / folder).string());
+}
+
+// Finds the program by /proc. Where that is missing, tries the path that started the program, and the folder where it
+// was to be installed.
+std::vector<std::string> FoldersOfProgram()
+{
+    std::vector<std::string> folders;
     std::error_code error;
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    return error ? std::string(".") : program.parent_path().string();
+    if (!error)
+    {
+        AddFoldersOf(program, folders);
+        return folders;
+    }
+    const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    const fs::path path = started != nullptr ? fs::canonical(started, error) : fs::path();
+    if (started != nullptr && !error)
+        AddFoldersOf(path, folders);
+    folders.emplace_back(CNTK_PREFIX "/lib/cntk");
+    return folders;
+}
+
+// Returns the folder of libcntk if this code is a part of it; empty in the program and in plugins.
+std::string EvaluationLibraryFolder()
+{
+    Dl_info info = {};
+    if (dladdr(reinterpret_cast<const void*>(&EvaluationLibraryFolder), &info) == 0 || info.dli_fname == nullptr)
+        return {};
+    const fs::path path = info.dli_fname;
+    return path.filename().string().starts_with("libcntk.so") ? path.parent_path().string() : std::string();
 }
 
 // Lists the plugin files of a folder. Without anyName (folders of LD_LIBRARY_PATH, which hold other libraries, too)
@@ -153,9 +184,11 @@ std::string InterfaceProblem(void* handle)
 PluginSearch PluginSearch::Default()
 {
     PluginSearch search;
-    const fs::path program = ProgramFolder();
-    for (const char* folder : {"lib", "lib/cntk"})
-        search.programFolders.push_back((program.parent_path() / folder).string());
+    if (const std::string library = EvaluationLibraryFolder(); !library.empty())
+        for (const char* folder : {"", "/cntk", "/../cntk"}) // the libraries' folder may be one of the architecture
+            search.programFolders.push_back(library + folder);
+    else
+        search.programFolders = FoldersOfProgram();
     if (const char* path = std::getenv("LD_LIBRARY_PATH"))
     {
         for (const std::string_view folder : Split(path, ':'))

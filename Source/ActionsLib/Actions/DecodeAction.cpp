@@ -1,7 +1,9 @@
 // action=decode and cntk argon (book, chapter 6): compiles a decoding graph, or decodes utterances.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/Decoding/NetworkScores.h"
 #include "ActionsLib/Decoding/UtteranceFiles.h"
 #include "ActionsLib/JobParts/CommandSettings.h"
+#include "ActionsLib/JobParts/NetworkSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
@@ -20,10 +22,9 @@ namespace
 
 std::unique_ptr<ScoreSource> MakeScoreSource(const CommandContext& command, const DecodeOptions& options)
 {
-    if (!options.am.empty())
-        FailAt(PlaceOf(command, "am"), ErrorKind::Config, "-am '", options.am,
-               "': networks are not evaluated here yet; write the scores with action=write and give them as -infiles");
-    return std::make_unique<ScoreFileSource>(options);
+    if (options.am.empty())
+        return std::make_unique<ScoreFileSource>(options);
+    return MakeNetworkScores(options, LoadModelOf(command, options.am, DeviceOf(command), "am"));
 }
 
 class DecodeJob final : public Job
@@ -31,6 +32,8 @@ class DecodeJob final : public Job
 public:
     explicit DecodeJob(const CommandContext& command) : m_command(command), m_options(ReadDecodeOptions(command.block))
     {
+        if (!m_options.am.empty())
+            RegisterDevice(command);
         std::vector<NamedFile> named;
         for (const auto& [key, path] : std::initializer_list<std::pair<const char*, std::string>>{
                  {"infsm", m_options.infsm},
@@ -72,7 +75,17 @@ public:
         if (!FileExists(m_options.graph) && !m_command.program.outputs.WriterOf(m_options.graph).empty())
             return; // an earlier command compiles it
         const Decoder decoder(m_options, m_command.program.log);
-        MakeScoreSource(m_command, m_options);
+        if (const std::string writer = m_command.program.outputs.WriterOf(m_options.am);
+            !m_options.am.empty() && !writer.empty())
+            LogUncheckedModel(m_command, m_options.am, writer);
+        else
+            MakeScoreSource(m_command, m_options);
+    }
+
+    void Validate() const override
+    {
+        if (!m_options.am.empty() && !m_options.precompile)
+            RequireModel(m_command, m_options.am, "am");
     }
 
     void Run() override

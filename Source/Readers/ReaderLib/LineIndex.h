@@ -30,6 +30,11 @@ public:
     // Fails (Data) if the file is missing or empty.
     explicit LineIndex(const std::string& path);
 
+    // The text of the first lines: up to one piece, from the first record on. Call before Extend.
+    std::string_view FirstLines() { return TextFrom(m_next); }
+    // Makes the first line no record: a header. Call before Extend.
+    void SkipHeader() { m_next = FindNext(m_next); }
+
     // Finds records until `wanted` are known or the file ends. Returns the number of known records.
     size_t Extend(size_t wanted);
     size_t Known() const { return m_known; }

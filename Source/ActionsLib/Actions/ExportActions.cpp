@@ -131,6 +131,18 @@ ExportFormat FormatOf(const CommandContext& command, const ExportOptions& option
     return c_formatWords[ReadChoice(*options.format, words)].format;
 }
 
+// The lines of a text file, with a newline between two lines.
+std::string LinesOf(const std::string& path)
+{
+    std::vector<std::string> lines;
+    const std::string text = ReadTextFile(ResolveInputPath(path));
+    for (const std::string_view line : Split(text, '\n'))
+        lines.emplace_back(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
+    while (!lines.empty() && lines.back().empty())
+        lines.pop_back();
+    return Join(lines, "\n");
+}
+
 // Loads the model in the precision that the config names, else in its own.
 std::unique_ptr<ComputationNetwork> LoadModelFor(const CommandContext& command, const std::string& path,
                                                  const ExportPrecision& precision)
@@ -210,7 +222,7 @@ private:
         options.fixedBatch = m_options.fixedBatch;
         OnnxResult result = ConvertToOnnx(network, options);
         if (!m_options.labelMappingFile.empty())
-            result.model.metadata.emplace_back("labels", ReadTextFile(m_options.labelMappingFile));
+            result.model.metadata.emplace_back("labels", LinesOf(m_options.labelMappingFile));
         const OnnxGraph& graph = result.model.graph;
         RequireOnnxSize(result.model);
         if (writes)

@@ -119,7 +119,7 @@ ExportFormat FormatOf(const CommandContext& command, const ExportOptions& option
 {
     if (!options.format)
         return FormatOfEnding(command, options.outputPath, {});
-    if (command.block.FindBlock("format") != nullptr)
+    if (Trim(options.format->Text()).starts_with('[')) // a block
     {
         if (command.block.ExistsHere("format"))
             options.format->FailExpected("npz, text or onnx");

@@ -53,7 +53,10 @@ std::span<const Action> Actions()
                                                 MakeTrainEncoderDecoderAction(),
                                                 MakeTrainBidirectionEncoderDecoderAction(),
                                                 MakeTestEncoderDecoderAction(),
-                                                MakeGradientCheckAction()};
+                                                MakeGradientCheckAction(),
+                                                MakeDecodeAction(),
+                                                MakeExportAction(),
+                                                MakeImportAction()};
     return actions;
 }
 

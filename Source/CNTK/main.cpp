@@ -6,6 +6,7 @@
 #include "ActionsLib/KnownBlocks.h"
 #include "ActionsLib/NewConfig/NewConfig.h"
 #include "ActionsLib/RootOptions.h"
+#include "CNTK/ArgonCommand.h"
 #include "CNTK/Jobs.h"
 #include "CNTK/LogHeader.h"
 #include "Common/AllowedCores.h"
@@ -55,6 +56,7 @@ struct CommandLine
     bool version = false;
     bool check = false;
     bool printConfig = false;
+    bool isArgon = false;       // a command line of the decoder, which needs no record of its config in the log
     std::string writeDocs;      // folder; empty: no
     NewConfigRequest newConfig; // no data: no
 };
@@ -80,6 +82,12 @@ NewConfigRequest ParseNew(const std::vector<std::string>& arguments, size_t firs
         Fail(ErrorKind::Usage, "--new needs data: a table, a text, or a folder with one sub-folder of images a class; "
                                "expected cntk --new <data> [<name>.cntk] [label=<column>]");
     return request;
+}
+
+// Returns the arguments as those of a config. arguments: with the program's name.
+std::vector<std::string> ArgumentsOf(const std::vector<std::string>& arguments)
+{
+    return IsArgonCommand(arguments) ? ConfigArgumentsOf(arguments) : arguments;
 }
 
 // Options begin with "--"; "-h" and "help" also ask for help. All other arguments belong to the config. Fails (Usage)
@@ -357,7 +365,7 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         RemoveDoneFile(ResolveOutputPath(options.doneFile));
     ProgramContext program = ContextOf(options, workers.get(), log);
     program.ndl.writesDumps = false; // until the jobs run
-    if (!line.check)
+    if (!line.check && !line.isArgon)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
     PrintNotices(config, log);
     if (line.check)
@@ -427,7 +435,8 @@ int RunProgram(const std::vector<std::string>& arguments)
     InstallSignalHandlers();
     try
     {
-        const CommandLine line = ParseCommandLine(arguments);
+        CommandLine line = ParseCommandLine(ArgumentsOf(arguments));
+        line.isArgon = IsArgonCommand(arguments);
         isRun = !line.check && !line.printConfig && !line.configArguments.empty();
         if (line.help)
             PutOut(HelpText(line.helpTopic));

@@ -398,6 +398,13 @@ void AtomicFile::Write(const void* data, size_t bytes)
         FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout);
 }
 
+void AtomicFile::Overwrite(size_t offset, const void* data, size_t bytes)
+{
+    CNTK_ASSERT(m_file && !m_isStaged);
+    if (std::fflush(m_file) != 0 || ::pwrite(::fileno(m_file), data, bytes, off_t(offset)) != ssize_t(bytes))
+        FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout);
+}
+
 void AtomicFile::Stage()
 {
     CNTK_ASSERT(m_file);

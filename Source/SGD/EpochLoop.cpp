@@ -281,7 +281,7 @@ void EpochLoop::SkipTo()
         if (samples != m_settings.from.samples && !m_source.HasSeveralAxes())
             m_progress.WarnOfOtherData(m_minibatches, samples, m_settings.from.samples);
         m_sums.Restore(m_settings.from.sums, m_settings.from.samples);
-        m_progress.GoOn(m_minibatches, {m_settings.from.sums, m_settings.from.samples});
+        m_progress.ResumeAt(m_minibatches, {m_settings.from.sums, m_settings.from.samples});
     }
 }
 

@@ -98,7 +98,7 @@ void Progress::BeginTrial(const EpochStart& start, const std::string& prefix)
 void Progress::RepeatTrial()
 {
     if (m_trialBegan.minibatch != 0)
-        GoOn(m_trialBegan.minibatch, {m_trialBegan.sums, m_trialBegan.samples});
+        ResumeAt(m_trialBegan.minibatch, {m_trialBegan.sums, m_trialBegan.samples});
     for (const TrialLine& line : m_trialLines)
         Show(line.minibatch, {line.sums, line.samples}, line.seconds);
     m_shownAt = Clock::now();
@@ -117,7 +117,7 @@ void Progress::EndTrial(const CriterionAverages& averages, double learningRatePe
     m_log.Write(line + Format("AvgLearningRatePerSample = %.8g\n", learningRatePerSample));
 }
 
-void Progress::GoOn(size_t minibatch, const RunningSums& running)
+void Progress::ResumeAt(size_t minibatch, const RunningSums& running)
 {
     m_shownAt = Clock::now();
     m_shownMinibatch = m_goneOnBehind = minibatch;

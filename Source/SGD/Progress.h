@@ -71,7 +71,7 @@ public:
     void BeginEpoch(const EpochStart& start);
 
     // The epoch resumes after this minibatch.
-    void GoOn(size_t minibatch, const RunningSums& running);
+    void ResumeAt(size_t minibatch, const RunningSums& running);
     // A trial before the epoch, which chooses a rate or size: lines have the prefix until BeginEpoch.
     void BeginTrial(const EpochStart& start, const std::string& prefix);
     // Warns that the data before a resumed position have another number of samples than before.

@@ -189,8 +189,7 @@ OptionTable<SgdOptions> ScheduleRows()
         Opt("keepModels", &S::keepModels,
             "models of finished epochs that stay. all; last or last:N: the N newest; every:N: each Nth epoch; best: the "
             "model with the lowest criterion so far (of the validation set where there is one), as modelPath.best. "
-            "last:3:best joins two of them. The start model and the final one always stay"), as modelPath.best. "
-            "Several are joined: last:3:best. The start model and the final one always stay"),
+            "last:3:best joins two of them. The start model and the final one always stay"),
         Opt("trainCriterionNodeName", &S::trainCriterionNodeName, "the node to minimise, instead of the network's"),
         Opt("evalCriterionNodeName", &S::evalCriterionNodeName, "the node to report, instead of the network's"),
         // ---- schedules

@@ -302,7 +302,7 @@ class ConfigMessagesTest(MessagesTestCase):
             self.write("net.ndl", (before + criterion).replace("Input(2", "Input(3"))
             self.assertIn("net.ndl:2:8: error: input node 'labels' of the network has dimension 3, but stream 'labels'",
                           self.error(*arguments))
-            self.assertFalse((self.folder / "m.dnn.0").exists(), "the next run would go on from this network")
+            self.assertFalse((self.folder / "m.dnn.0").exists(), "the next run would continue from this network")
             self.write("net.ndl", (before + criterion).replace("features", "feature"))
             self.assertIn("net.ndl:1:9: error: no stream of the reader feeds input node 'feature' of the network",
                           self.error(*arguments))

@@ -274,7 +274,7 @@ class ParallelTest(WorkersTest):
         options = "Train=[SGD=[minibatchSize=1024;learningRatesPerSample=0.002;" + \
             "ParallelTrain=[DataParallelSGD=[useBufferedAsyncGradientAggregation=true]]]]"
         log = self.workers(2, "folder=two", options, status=4)
-        self.assertIn("go on from 'two/m.dnn.0.at1'", log)
+        self.assertIn("continue from 'two/m.dnn.0.at1'", log)
         self.cntk("configFile=config.cntk", "parallelTrain=false", "folder=one", options, status=4)
         for folder in ("one", "two"):
             (self.folder / folder / "m.dnn.0.at1").rename(self.folder / folder / "m.dnn")

@@ -2,7 +2,7 @@
 // reads the files; later ones find them in memory.
 #include "Common/Config/ConfigParameters.h"
 #include "Common/Log.h"
-#include "Readers/HTKMLFReader/HtkFile.h"
+#include "Common/Htk/HtkFile.h"
 #include "Readers/HTKMLFReader/HtkReader.h"
 
 #include <benchmark/benchmark.h>

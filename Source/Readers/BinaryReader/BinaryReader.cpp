@@ -3,7 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <cstring>

@@ -5,7 +5,7 @@
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <algorithm>

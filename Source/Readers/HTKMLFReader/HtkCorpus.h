@@ -3,11 +3,11 @@
 #pragma once
 
 #include "Common/FileClashes.h"
-#include "Readers/HTKMLFReader/HtkFile.h"
+#include "Common/Htk/HtkFile.h"
 #include "Readers/HTKMLFReader/HtkOptions.h"
 #include "Readers/HTKMLFReader/LatticeToc.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
-#include "Readers/HTKMLFReader/ScpFile.h"
+#include "Common/Htk/ScpFile.h"
 #include "Readers/HTKMLFReader/SlfFile.h"
 
 #include <cstddef>

@@ -6,9 +6,9 @@
 #include "Common/FileClashes.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/HtkFile.h"
-#include "Readers/HTKMLFReader/ScpFile.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/Htk/HtkFile.h"
+#include "Common/Htk/ScpFile.h"
+#include "Common/DataFile.h"
 #include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 

@@ -4,8 +4,8 @@
 #include "Common/Error.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/HTKMLFReader/ScpFile.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/Htk/ScpFile.h"
+#include "Common/DataFile.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,9 @@
 // Images and their classes, from a list or from folders.
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
 #include "Readers/ImageReader/ImageReader.h"
-#include "Readers/ReaderLib/DataFile.h"
 
 #include <algorithm>
 #include <filesystem>

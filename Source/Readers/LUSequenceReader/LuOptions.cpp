@@ -4,7 +4,7 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/LUSequenceReader/LuReader.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 #include "Common/PluginExports.h"
 #include "Common/Text.h"
 #include "Readers/LUSequenceReader/LuReader.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 #include "Readers/ReaderLib/WordWriter.h"
 
 #include <algorithm>

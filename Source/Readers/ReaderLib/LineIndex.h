@@ -3,7 +3,7 @@
 // record) and one piece of the text.
 #pragma once
 
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 
 #include <cstddef>
 #include <cstdint>

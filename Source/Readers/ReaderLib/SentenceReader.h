@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Common/Random.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <cstddef>

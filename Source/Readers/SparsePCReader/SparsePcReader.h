@@ -3,7 +3,7 @@
 
 #include "Common/ReaderInterface.h"
 #include "Readers/ReaderLib/BinaryCursor.h"
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 #include "Readers/ReaderLib/SparseColumns.h"
 #include "Readers/ReaderLib/SparseRecordReader.h"

@@ -53,7 +53,7 @@ void BestModel::Require()
     if (!isSame || !files.HasAll(same))
         Fail(ErrorKind::Model, "the best model so far, '", path, "' of epoch ", epoch, ", is gone",
              isSame ? Concat(", and so is '", same, "', which could take its place") : "",
-             "; put it back, or go on without it (earlyStopPatience=0), or start afresh (makeMode=false)");
+             "; put it back, or continue without it (earlyStopPatience=0), or start afresh (makeMode=false)");
     files.WaitForWorkers(); // all workers have checked the files
     for (size_t i = 0; i < files.Networks() && files.AreWrittenHere(); ++i)
     {

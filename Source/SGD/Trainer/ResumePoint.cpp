@@ -214,7 +214,7 @@ void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, bool
         log.Warn(Concat(training, ", but the config has trainingSeed=", now,
                         "; nothing is trained: give makeMode=false or another modelPath to train with it"));
     else
-        log.Warn(Concat(training, ", which goes on with trainingSeed=", now,
+        log.Warn(Concat(training, ", which continues with trainingSeed=", now,
                         ": from here on other random numbers are drawn; the models are those of neither seed"));
 }
 
@@ -261,7 +261,7 @@ void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<s
         named += Concat(" and ", models.size() - c_mostNamed, " more");
     if (makeMode)
         log.Warn(Concat("models of more epochs are passed over: ", named, "; the training ",
-                        newest ? Concat("goes on from '", files.Model(*newest), "'") : "begins anew",
+                        newest ? Concat("continues from '", files.Model(*newest), "'") : "begins anew",
                         " and writes over them (where a copy changed the files' times, stop it, and touch the models "
                         "in the order of their epochs)"));
     else

@@ -66,12 +66,12 @@ void Trainer::WarnOfOtherOptionsWithin(size_t epoch) const
 {
     if (IsResumedWithOtherSize(epoch))
         m_log.Warn(Concat("epoch ", epoch + 1, " was begun with minibatchSize=", m_state.minibatchSize,
-                          " and goes on with it; minibatchSize=", m_options.minibatchSize[epoch],
+                          " and continues with it; minibatchSize=", m_options.minibatchSize[epoch],
                           " holds for the epochs after it"));
     const std::optional<size_t>& epochSizeBefore = m_resumed->within.epochSize;
     if (epochSizeBefore && *epochSizeBefore != m_options.epochSize)
         m_log.Warn(Concat("epoch ", epoch + 1, " was begun with epochSize=", *epochSizeBefore,
-                          " and goes on with epochSize=", m_options.epochSize,
+                          " and continues with epochSize=", m_options.epochSize,
                           ": where it ends, and which samples it consists of, is no longer what it was"));
 }
 

@@ -146,7 +146,7 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     else
     {
         m_setup.log.Warn(Concat("'", path, "' is of a training with gradUpdateType=", other,
-                                ", which goes on with gradUpdateType=", m_setup.learner.RuleName(),
+                                ", which continues with gradUpdateType=", m_setup.learner.RuleName(),
                                 ": what it remembers of gradients is no use to that, and begins anew"));
         m_setup.learner.Reset();
     }
@@ -202,7 +202,7 @@ void TrainingCheckpoints::RestoreDelays(const std::vector<std::string>& ofWorker
     {
         if (!m_delays.empty())
             m_setup.log.Warn(Concat("the training was stopped with ", Counted(ofWorkers.size(), "worker"),
-                                    ", and goes on with another number: sequences that go on have no past"));
+                                    ", and continues with another number: sequences that continue have no past"));
         return;
     }
     const std::string& states = ofWorkers[workers != nullptr ? workers->Rank() : 0];
@@ -220,7 +220,7 @@ EpochPosition TrainingCheckpoints::OwnPosition(const PositionWithin& within) con
     const size_t count = workers != nullptr ? workers->Count() : 1;
     if (within.minibatchesOf.size() != count)
         Fail(ErrorKind::Config, "the epoch was begun by ", Counted(within.minibatchesOf.size(), "worker"),
-             " that trained models of their own, and cannot go on with ", count, "; start as many, or remove '",
+             " that trained models of their own, and cannot continue with ", count, "; start as many, or remove '",
              m_setup.files.Model(*m_lastWithin), "' and its checkpoint to begin the epoch anew");
     EpochPosition own = within.position;
     own.minibatches = size_t(within.minibatchesOf[workers != nullptr ? workers->Rank() : 0]);
@@ -367,7 +367,7 @@ void TrainingCheckpoints::Stop(const std::string& where, const std::string& mode
 std::string TrainingCheckpoints::HowToResume(const std::string& model) const
 {
     if (m_setup.request.makeMode)
-        return Concat("run the same command again to go on from '", model, "'");
+        return Concat("run the same command again to continue from '", model, "'");
     // make mode would resume from a more advanced model of an earlier training.
     const bool isWithin = m_lastWithin && model == m_setup.files.Model(*m_lastWithin);
     const std::string begin = isWithin ? m_setup.files.Model(m_lastWithin->epochsDone) : model;
@@ -378,7 +378,7 @@ std::string TrainingCheckpoints::HowToResume(const std::string& model) const
             break;
         inTheWay += Concat(inTheWay.empty() ? "'" : ", '", m_setup.files.Model(epochs), "'");
     }
-    return Concat("to go on from '", model, "', ",
+    return Concat("to continue from '", model, "', ",
                   inTheWay.empty() ? "" : Concat("move away ", inTheWay, " of an earlier training and "),
                   "run it again with makeMode=true (with makeMode=false it begins anew)");
 }

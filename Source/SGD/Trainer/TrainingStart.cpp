@@ -52,7 +52,7 @@ void ClearPoints(const TrainingFiles& files, bool makeMode, std::optional<size_t
             why = newest ? Concat("it begins with '", within ? files.Model(*within) : files.Model(*newest), "'")
                          : "it restarts";
         const std::string path = files.Model(point);
-        log.Warn(Concat("the training does not go on from '", path, "': ", why, "; the model is kept as '",
+        log.Warn(Concat("the training does not continue from '", path, "': ", why, "; the model is kept as '",
                         files.MoveAside(point), "', and so is its checkpoint"));
     }
 }

@@ -178,7 +178,7 @@ TEST_F(RollBackTest, BehindAnotherRuleMomentumBeginsAnew)
     request.options.gradUpdateType = GradientUpdateType::None;
     StopBehind(request, 2); // which is told once
     EXPECT_EQ(Count("value: " + Path("m.dnn.1") + ".\n"), 1u) << LogText();
-    EXPECT_EQ(Count("is of a training with gradUpdateType=adagrad, which goes on with gradUpdateType=none: "), 1u);
+    EXPECT_EQ(Count("is of a training with gradUpdateType=adagrad, which continues with gradUpdateType=none: "), 1u);
     EXPECT_EQ(BytesOf(Path("m.dnn.2")), BytesOf(Path("m.dnn.1")));
     const Checkpoint checkpoint = LoadCheckpoint(Path("m.dnn.2.ckp"), DataType::Float64, *m_device);
     ASSERT_EQ(checkpoint.smoothedGradients.size(), 4u);

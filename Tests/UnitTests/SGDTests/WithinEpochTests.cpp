@@ -37,7 +37,7 @@ TEST_F(WithinEpochTest, AStoppedTrainingSavesItsPlaceAndSaysHowToGoOn)
 {
     // Asked in front of the epoch, then after each minibatch.
     EXPECT_EQ(StopAt(ClassifierRequest(2), 4), "the training was stopped as asked in epoch 1, after minibatch 3; run "
-                                               "the same command again to go on from '" +
+                                               "the same command again to continue from '" +
                                                    Path("m.dnn.0.at3") + "'");
     EXPECT_TRUE(FileExists(Path("m.dnn.0.at3")));
     EXPECT_TRUE(FileExists(Path("m.dnn.0.at3.ckp")));
@@ -60,7 +60,7 @@ TEST_F(WithinEpochTest, NothingIsSavedBeforeTheMinutesAreOver)
 TEST_F(WithinEpochTest, InFrontOfAnEpochNothingMoreIsSaved)
 {
     EXPECT_EQ(StopAt(ClassifierRequest(2), 1), "the training was stopped as asked in front of epoch 1; run the same "
-                                               "command again to go on from '" +
+                                               "command again to continue from '" +
                                                    Path("m.dnn.0") + "'");
     EXPECT_FALSE(FileExists(Path("m.dnn.0.at0")));
 }
@@ -97,7 +97,7 @@ TEST_F(WithinEpochTest, StoppedInTheValidationItGoesOnAtTheEndOfTheEpoch)
     request.openCvReader = request.openReader;
     // In front of the epoch, 5 minibatches, 1 of the validation.
     EXPECT_EQ(StopAt(request, 7), "the training was stopped as asked in the validation after epoch 1; run the same "
-                                  "command again to go on from '" +
+                                  "command again to continue from '" +
                                       Path("m.dnn.0.at5") + "'");
     ExpectSameBits(request, 7);
 }
@@ -181,7 +181,7 @@ TEST_F(WithinEpochTest, WithoutMakeModeAnOldPointIsKeptAside)
     EXPECT_FALSE(FileExists(Path("m.dnn.0.at3.ckp")));
     EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.old")), model);
     EXPECT_EQ(BytesOf(Path("m.dnn.0.at3.ckp.old")), checkpoint);
-    EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") +
+    EXPECT_NE(LogText().find("the training does not continue from '" + Path("m.dnn.0.at3") +
                              "': makeMode=false restarts the training; the model is kept as '" +
                              Path("m.dnn.0.at3.old") + "', and so is its checkpoint"),
               std::string::npos)
@@ -201,9 +201,9 @@ TEST_F(WithinEpochTest, StoppedWithoutMakeModeItSaysThatMakeModeGoesOn)
 {
     TrainingRequest request = ClassifierRequest(2);
     request.makeMode = false;
-    EXPECT_EQ(StopAt(request, 4), "the training was stopped as asked in epoch 1, after minibatch 3; to go on from '" +
-                                      Path("m.dnn.0.at3") +
-                                      "', run it again with makeMode=true (with makeMode=false it begins anew)");
+    EXPECT_EQ(StopAt(request, 4),
+              "the training was stopped as asked in epoch 1, after minibatch 3; to continue from '" +
+                  Path("m.dnn.0.at3") + "', run it again with makeMode=true (with makeMode=false it begins anew)");
     request.makeMode = true;
     Run(request);
     EXPECT_NE(LogText().find("Going on behind minibatch 3 of the epoch.\n"), std::string::npos);
@@ -214,17 +214,17 @@ TEST_F(WithinEpochTest, StoppedWithoutMakeModeItNamesTheModelsThatAreInTheWay)
     TrainingRequest request = ClassifierRequest(3);
     Run(request);
     request.makeMode = false;
-    EXPECT_EQ(StopAt(request, 1), "the training was stopped as asked in front of epoch 1; to go on from '" +
+    EXPECT_EQ(StopAt(request, 1), "the training was stopped as asked in front of epoch 1; to continue from '" +
                                       Path("m.dnn.0") + "', move away '" + Path("m.dnn") + "', '" + Path("m.dnn.2") +
                                       "', '" + Path("m.dnn.1") +
                                       "' of an earlier training and run it again with makeMode=true (with "
                                       "makeMode=false it begins anew)");
     // In front of epoch 1, 5 minibatches, in front of epoch 2, 2 minibatches.
-    EXPECT_EQ(StopAt(request, 9), "the training was stopped as asked in epoch 2, after minibatch 2; to go on from '" +
-                                      Path("m.dnn.1.at2") + "', move away '" + Path("m.dnn") + "', '" +
-                                      Path("m.dnn.2") +
-                                      "' of an earlier training and run it again with makeMode=true (with "
-                                      "makeMode=false it begins anew)");
+    EXPECT_EQ(StopAt(request, 9),
+              "the training was stopped as asked in epoch 2, after minibatch 2; to continue from '" +
+                  Path("m.dnn.1.at2") + "', move away '" + Path("m.dnn") + "', '" + Path("m.dnn.2") +
+                  "' of an earlier training and run it again with makeMode=true (with "
+                  "makeMode=false it begins anew)");
     std::filesystem::remove(Path("m.dnn"));
     std::filesystem::remove(Path("m.dnn.2"));
     request.makeMode = true;
@@ -240,7 +240,7 @@ TEST_F(WithinEpochTest, APointWhoseTimesCameInAnotherOrderIsKeptAside)
     std::filesystem::last_write_time(Path("m.dnn.0.at3"), std::filesystem::last_write_time(Path("m.dnn.0.at3.ckp")) +
                                                               std::chrono::seconds(1));
     Run(request);
-    EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") +
+    EXPECT_NE(LogText().find("the training does not continue from '" + Path("m.dnn.0.at3") +
                              "': it is newer than its checkpoint, which is written after it; the model is kept as '" +
                              Path("m.dnn.0.at3.old") + "', and so is its checkpoint"),
               std::string::npos)
@@ -258,7 +258,7 @@ TEST_F(WithinEpochTest, APointThatIsNewerThanTheFinalModelIsKeptAside)
     StopAt(request, 4);
     request.makeMode = true; // the final model was not moved away
     Run(request);
-    EXPECT_NE(LogText().find("the training does not go on from '" + Path("m.dnn.0.at3") + "': the final model '" +
+    EXPECT_NE(LogText().find("the training does not continue from '" + Path("m.dnn.0.at3") + "': the final model '" +
                              Path("m.dnn") + "' exists; the model is kept as '" + Path("m.dnn.0.at3.old") + "'"),
               std::string::npos)
         << LogText();
@@ -276,11 +276,11 @@ TEST_F(WithinEpochTest, ModelsCopiedInAnotherOrderArePassedOverWithAWarning)
     EXPECT_NE(StopAt(request, 1), "");
     EXPECT_NE(LogText().find("models of more epochs are passed over: '" + Path("m.dnn.2") + "' is older than '" +
                              Path("m.dnn.1") + "', '" + Path("m.dnn.1") + "' is older than '" + Path("m.dnn.0") +
-                             "'; the training goes on from '" + Path("m.dnn.0") + "' and writes over them"),
+                             "'; the training continues from '" + Path("m.dnn.0") + "' and writes over them"),
               std::string::npos)
         << LogText();
-    EXPECT_NE(LogText().find("does not go on from '" + Path("m.dnn.2.at3") + "': it is older than '" + Path("m.dnn.2") +
-                             "', which its epoch began with; "),
+    EXPECT_NE(LogText().find("does not continue from '" + Path("m.dnn.2.at3") + "': it is older than '" +
+                             Path("m.dnn.2") + "', which its epoch began with; "),
               std::string::npos)
         << LogText();
     EXPECT_TRUE(FileExists(Path("m.dnn.2.at3.old")));
@@ -301,7 +301,7 @@ TEST_F(WithinEpochTest, AnEpochGoesOnWithTheMinibatchSizeItBeganWithAndSaysSo)
     EXPECT_EQ(LogText().find("was begun with"), std::string::npos);
     request.options.minibatchSize = 10;
     StopAt(request, 4); // after 2 more
-    EXPECT_NE(LogText().find("epoch 1 was begun with minibatchSize=5 and goes on with it; minibatchSize=10 holds for "
+    EXPECT_NE(LogText().find("epoch 1 was begun with minibatchSize=5 and continues with it; minibatchSize=10 holds for "
                              "the epochs after it"),
               std::string::npos)
         << LogText();
@@ -330,7 +330,7 @@ TEST_F(WithinEpochTest, AnotherEpochSizeWithinAnEpochIsWarnedOf)
     StopAt(request, 3);
     request.options.epochSize = 15;
     Run(request);
-    EXPECT_NE(LogText().find("epoch 1 was begun with epochSize=20 and goes on with epochSize=15: where it ends, and "
+    EXPECT_NE(LogText().find("epoch 1 was begun with epochSize=20 and continues with epochSize=15: where it ends, and "
                              "which samples it consists of, is no longer what it was"),
               std::string::npos)
         << LogText();
@@ -400,7 +400,7 @@ TEST_F(WithinSearchTest, AStoppedSearchRestartsItsEpoch)
     const TrainingRequest request = SearchRequest(2);
     // The training asks before the epoch, after 8 minibatches of the first trial, and after 3 of the second.
     EXPECT_EQ(StopAt(request, 12), "the training was stopped as asked in the search before epoch 1; run the same "
-                                   "command again to go on from '" +
+                                   "command again to continue from '" +
                                        Path("m.dnn.0") + "'");
     for (const auto& entry : std::filesystem::directory_iterator(m_folder))
         EXPECT_EQ(entry.path().string().find(".at"), std::string::npos) << entry.path();

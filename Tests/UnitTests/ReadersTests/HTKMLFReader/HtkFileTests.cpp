@@ -1,5 +1,5 @@
 #include "HtkTestTools.h"
-#include "Readers/HTKMLFReader/HtkFile.h"
+#include "Common/Htk/HtkFile.h"
 
 #include <algorithm>
 #include <array>

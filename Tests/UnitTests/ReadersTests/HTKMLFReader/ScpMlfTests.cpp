@@ -1,6 +1,6 @@
 #include "HtkTestTools.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
-#include "Readers/HTKMLFReader/ScpFile.h"
+#include "Common/Htk/ScpFile.h"
 
 #include <gmock/gmock.h>
 

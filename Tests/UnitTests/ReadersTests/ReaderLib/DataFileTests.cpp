@@ -1,5 +1,5 @@
 // Lines across pieces, line ends, and the pipe that delivers minibatches.
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 #include "ReadersTests/SequenceTestTools.h"
 

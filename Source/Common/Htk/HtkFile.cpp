@@ -1,5 +1,5 @@
 // Headers and vectors of HTK files.
-#include "Readers/HTKMLFReader/HtkFile.h"
+#include "Common/Htk/HtkFile.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"

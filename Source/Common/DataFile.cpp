@@ -1,5 +1,5 @@
 // Opening data files; lines, line numbers and tokens.
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 
 #include "Common/Error.h"
 #include "Common/Text.h"

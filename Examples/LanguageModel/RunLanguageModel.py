@@ -15,6 +15,8 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / ".."))
+from RunCntk import is_result, program, require, run_cntk, run_script  # noqa: E402
 
 
 def main():
@@ -32,27 +34,24 @@ def main():
                         help="folder for data, models and the log")
     args, more = parser.parse_known_args()
     work = pathlib.Path(args.work).absolute()
-    cntk = os.path.abspath(args.cntk)
+    cntk = program(args.cntk)
+    require(args.bible, args.train, args.test)
+    if bool(args.train) != bool(args.test):
+        sys.exit("--train and --test belong together")
     source = ["--bible"] + ([os.path.abspath(args.bible)] if args.bible else [])
     if args.train:
         source = ["--train", os.path.abspath(args.train), "--test", os.path.abspath(args.test)]
     # The folder comes first, because --bible without a file would take it for its file.
-    subprocess.run([sys.executable, str(HERE / "MakeText.py"), str(work / "data"), *source], check=True)
+    run_script(HERE / "MakeText.py", work / "data", *source)
 
     started = time.monotonic()
-    done = subprocess.run([cntk, "configFile=" + str(HERE / "LanguageModel.cntk"), "makeMode=false",
-                           "command=Classes:%s_Train:%s_Test" % (args.kind, args.kind), "VocabSize=%d" % args.vocabulary,
-                           "NbrClass=%d" % args.classes] + more, cwd=work, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    (work / (args.kind + ".log")).write_text(done.stderr, encoding="utf-8")
-    if done.returncode != 0:
-        sys.exit("%s failed:\n%s" % (args.kind, done.stderr[-3000:]))
-    for line in re.findall(r"^Finished Epoch.*", done.stderr, re.M):
-        print(line)
-    found = re.findall(r"^Final Results:.*SamplesSeen = ([0-9]+).*Perplexity = ([0-9.]+)", done.stderr, re.M)
+    log = run_cntk([cntk, "configFile=" + str(HERE / "LanguageModel.cntk"), "makeMode=false",
+                    "command=Classes:%s_Train:%s_Test" % (args.kind, args.kind), "VocabSize=%d" % args.vocabulary,
+                    "NbrClass=%d" % args.classes] + more, work, work / (args.kind + ".log"), is_result)
+    found = re.findall(r"^Final Results:.*SamplesSeen = ([0-9]+).*Perplexity = ([0-9.]+)", log, re.M)
     seconds = time.monotonic() - started
-    trigrams = subprocess.run([sys.executable, str(HERE / "TrigramModel.py"), str(work / "data"),
-                               str(work / "data/vocab.txt")], check=True, stdout=subprocess.PIPE, text=True)
+    trigrams = run_script(HERE / "TrigramModel.py", work / "data", work / "data/vocab.txt", stdout=subprocess.PIPE,
+                          text=True)
     print(trigrams.stdout.strip())
     print("%s: perplexity %s of %s words of the test, %.0f s" % (args.kind, found[-1][1], found[-1][0], seconds))
 

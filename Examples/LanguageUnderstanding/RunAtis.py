@@ -20,6 +20,8 @@ import time
 import ScoreSlots
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / ".."))
+from RunCntk import program, require, run_cntk  # noqa: E402
 
 
 def convert(args, data):
@@ -42,13 +44,10 @@ def run(cntk, work, words, labels, seed, more):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     started = time.monotonic()
-    done = subprocess.run([cntk, "configFile=" + str(HERE / "Atis.cntk"), "DataDir=" + str(work / "data"), "Seed=%d" % seed,
-                           "Inputs=%d" % (3 * words), "Labels=%d" % labels, "numCPUThreads=1"] + more, cwd=folder,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    (folder / "log.txt").write_text(done.stderr, encoding="utf-8")
-    if done.returncode != 0:
-        sys.exit("seed %d failed:\n%s" % (seed, done.stderr[-3000:]))
-    losses = re.findall(r"Finished Epoch.*\[Validation Set\] TrainLossPerSample = ([0-9.e-]+)", done.stderr)
+    log = run_cntk([cntk, "configFile=" + str(HERE / "Atis.cntk"), "DataDir=" + str(work / "data"), "Seed=%d" % seed,
+                    "Inputs=%d" % (3 * words), "Labels=%d" % labels, "numCPUThreads=1"] + more, folder,
+                   folder / "log.txt", lambda line: line.startswith("Finished Epoch"))
+    losses = re.findall(r"Finished Epoch.*\[Validation Set\] TrainLossPerSample = ([0-9.e-]+)", log)
     total, _, accuracy = ScoreSlots.score(ScoreSlots.read_labels(work / "data/test.txt"),
                                           ScoreSlots.read_lines(folder / "output/recognised.txt"))
     print("seed %d: slots %s; %.2f %% of the labels right; validation loss %s; %.0f s" % (
@@ -71,7 +70,8 @@ def main():
     args, more = parser.parse_known_args()
     if args.seeds < 1:
         parser.error("--seeds %d; expected 1 or more trainings" % args.seeds)
-    cntk, work = os.path.abspath(args.cntk), pathlib.Path(args.work).absolute()
+    cntk, work = program(args.cntk), pathlib.Path(args.work).absolute()
+    require(args.train, args.test, args.words, args.wordmap, args.labels)
     words, labels = convert(args, work / "data")
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         scores = list(pool.map(lambda seed: run(cntk, work, words, labels, seed, more), range(args.seeds)))

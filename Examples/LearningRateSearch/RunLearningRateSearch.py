@@ -22,6 +22,8 @@ import sys
 from Curves import draw_curves
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / ".."))
+from RunCntk import program, require, run_script  # noqa: E402
 GRID = [0.003125 * 2 ** i for i in range(8)]  # rates per sample
 GOALS = ("sufficient", "improvement", "best")
 TITLES = {"sufficient": "search: sufficient", "improvement": "search: better than rate 0",
@@ -39,7 +41,7 @@ FINAL = re.compile(r"CrossEntropyWithSoftmax/Sample = (\S+)")
 def synthetic_corpus(folder):
     """Makes the corpus of the speech example if it is missing; returns its number of frames and its settings."""
     if not (folder / "mlf").exists():
-        subprocess.run([sys.executable, "-B", HERE / "../Speech/GenerateCorpus.py", folder], check=True)
+        run_script(HERE / "../Speech/GenerateCorpus.py", folder)
     scp, = folder.glob("scp/*.train.scp.fbank*")
     mlf, = folder.glob("mlf/*.train.align_cistate.mlf*")
     states, = folder.glob("mlf/*.statelist")
@@ -90,7 +92,7 @@ def settings_of(args):
     if args.digits is not None:
         folder = args.digits.absolute() if args.digits.name else args.work / "digits"
         if not (folder / "train.txt").exists():
-            subprocess.run([sys.executable, "-B", HERE / "../Image/Digits/ConvertDigits.py", folder], check=True)
+            run_script(HERE / "../Image/Digits/ConvertDigits.py", folder)
         return ["configFile=LearningRateSearch.cntk+Digits.cntk", "Data=%s" % folder]
     if args.corpus:
         corpus = args.corpus.absolute()
@@ -115,6 +117,7 @@ def train(args, more, way, seed):
         result = Result(text)
         if text.startswith(first_line) and result.is_whole(args.epochs):
             return result
+    print("%-14s seed %d: trains, log %s" % (way, seed, log), flush=True)
     with open(log, "wb") as output:
         output.write(first_line.encode())
         output.flush()
@@ -211,7 +214,8 @@ def main():
     parser.add_argument("--picture", type=pathlib.Path, help="file for the curves (SVG)")
     parser.add_argument("--table", type=pathlib.Path, help="file for the tables (Markdown)")
     args, more = parser.parse_known_args()
-    args.cntk, args.work = os.path.abspath(args.cntk), args.work.absolute()
+    args.cntk, args.work = program(args.cntk), args.work.absolute()
+    require(args.corpus)
     args.work.mkdir(parents=True, exist_ok=True)
     more = settings_of(args) + more
 

@@ -4,7 +4,9 @@
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 cntk=${CNTK:-$here/../../build/bin/cntk}
-cntk=$(cd "$(dirname "$cntk")" && pwd)/$(basename "$cntk")
+cntk=$(realpath -m "$cntk")
+[ -x "$cntk" ] || { echo "the program '$cntk' does not exist; build it with 'make', or name it in CNTK" >&2; exit 1; }
+command -v python3 >/dev/null || { echo "python3 is missing; install it with 'apt-get install python3'" >&2; exit 1; }
 work=${WORK:-$here/../../build/speech}
 mkdir -p "$work/log"
 cp -r "$here"/*.cntk "$here"/Ndl "$here"/Mel "$work"

@@ -152,6 +152,7 @@ struct BlockRecord
     std::string doc;
     std::string parent; // the block or action in which it stands: "train", "SGD"
     std::vector<OptionInfo> options;
+    void (*check)(const ConfigParameters& block) = nullptr; // reads all values; fails (Config) with every wrong one
 };
 std::span<const BlockRecord> Blocks();
 

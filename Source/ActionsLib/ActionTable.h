@@ -28,6 +28,9 @@ Action MakeTrainEncoderDecoderAction();
 Action MakeTrainBidirectionEncoderDecoderAction();
 Action MakeTestEncoderDecoderAction();
 Action MakeGradientCheckAction();
+Action MakeDecodeAction();
+Action MakeExportAction();
+Action MakeImportAction();
 
 // The parameters of an action, preceded by modelPath.
 std::vector<OptionInfo> WithModelPath(std::string doc, std::vector<OptionInfo> options, bool isRequired = true);

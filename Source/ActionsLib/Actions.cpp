@@ -12,6 +12,17 @@
 namespace cntk
 {
 
+namespace
+{
+
+template <class S>
+void CheckValues(const ConfigParameters& block)
+{
+    ReadOptions<S>(block);
+}
+
+} // namespace
+
 std::vector<OptionInfo> WithModelPath(std::string doc, std::vector<OptionInfo> options, bool isRequired)
 {
     OptionInfo info;
@@ -42,7 +53,10 @@ std::span<const Action> Actions()
                                                 MakeTrainEncoderDecoderAction(),
                                                 MakeTrainBidirectionEncoderDecoderAction(),
                                                 MakeTestEncoderDecoderAction(),
-                                                MakeGradientCheckAction()};
+                                                MakeGradientCheckAction(),
+                                                MakeDecodeAction(),
+                                                MakeExportAction(),
+                                                MakeImportAction()};
     return actions;
 }
 
@@ -89,28 +103,30 @@ std::string WhyMissingAction(std::string_view name)
 std::span<const BlockRecord> Blocks()
 {
     static const std::vector<BlockRecord> blocks = {
-        {"root", "Parameters at the root of a config, outside of all blocks.", "", DescribeOptions<RootOptions>()},
+        {"root", "Parameters at the root of a config, outside of all blocks.", "", DescribeOptions<RootOptions>(),
+         CheckValues<RootOptions>},
         {"SGD", "The learner: criterion, learning rates, epochs. The block may also be called optimizer.", "train",
-         DescribeOptions<SgdOptions>()},
+         DescribeOptions<SgdOptions>(), CheckValues<SgdOptions>},
         {"AutoAdjust", "Automatic control of the learning rate and of the minibatch size.", "SGD",
-         DescribeOptions<AutoAdjustOptions>()},
-        {"ParallelTrain", "Training on several machines.", "SGD", DescribeOptions<ParallelTrainOptions>()},
+         DescribeOptions<AutoAdjustOptions>(), CheckValues<AutoAdjustOptions>},
+        {"ParallelTrain", "Training on several machines.", "SGD", DescribeOptions<ParallelTrainOptions>(),
+         CheckValues<ParallelTrainOptions>},
         {"DataParallelSGD", "How several workers exchange gradients.", "ParallelTrain",
-         DescribeOptions<DataParallelOptions>()},
+         DescribeOptions<DataParallelOptions>(), CheckValues<DataParallelOptions>},
         {"ModelAveragingSGD", "How several workers average their models.", "ParallelTrain",
-         DescribeOptions<ModelAveragingOptions>()},
+         DescribeOptions<ModelAveragingOptions>(), CheckValues<ModelAveragingOptions>},
         {"BlockMomentumSGD", "How several workers train on blocks of data and average their models with momentum.",
-         "ParallelTrain", DescribeOptions<BlockMomentumOptions>()},
+         "ParallelTrain", DescribeOptions<BlockMomentumOptions>(), CheckValues<BlockMomentumOptions>},
         // The write action does not list the builders: with a model it does not read them.
         {"SimpleNetworkBuilder", "A standard network from a list of layer sizes.", "write",
-         DescribeOptions<SimpleNetworkOptions>()},
+         DescribeOptions<SimpleNetworkOptions>(), CheckValues<SimpleNetworkOptions>},
         {"NDLNetworkBuilder", "A network from a network description (NDL).", "write",
-         DescribeOptions<NdlNetworkOptions>()},
+         DescribeOptions<NdlNetworkOptions>(), CheckValues<NdlNetworkOptions>},
         {"format",
          "How the write action prints numbers. In the separators and in sequencePrologue and sequenceEpilogue "
          "\\n, \\r, \\t and \\s stand for newline, carriage return, tab and blank. %s stands for the node's name, "
          "%n for the minibatch's number (from 0), %d for the sequence's, %x for its dimensions and time steps.",
-         "write", DescribeOptions<OutputFormat>()},
+         "write", DescribeOptions<OutputFormat>(), CheckValues<OutputFormat>},
     };
     return blocks;
 }

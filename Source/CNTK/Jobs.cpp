@@ -99,40 +99,57 @@ void DeclareOutputs(const PlannedJob& planned, const CommandContext& command)
     DeclareOutputsOfBlocks(command, *planned.action);
 }
 
+// Prepares one action of a command, and declares its outputs.
+void PrepareOne(const CommandContext& command, const std::string& word, const Action& action,
+                std::vector<PlannedJob>& jobs)
+{
+    ProgramContext& program = command.program;
+    const auto prepare = [&]
+    {
+        jobs.push_back({&action, word, command.name, action.prepare(command)});
+        if (jobs.size() == 1)
+            return;
+        const Job& job = *jobs.back().job;
+        if (job.OpensData())
+            RequireData(command, action);
+        AtPlacesOfNodes(program.ndl, [&] { job.Validate(); });
+    };
+    WithNote(prepare, [&] { return "while preparing command '" + command.name + "' (action '" + action.name + "')"; });
+    DeclareOutputs(jobs.back(), command);
+}
+
+void PrepareCommand(const LoadedConfig& config, const std::string& name, ProgramContext& program, Mistakes* mistakes,
+                    std::vector<PlannedJob>& jobs)
+{
+    const ConfigParameters& block = RequireCommand(config, name);
+    const CommandContext command{program, name, block};
+    const std::vector<std::string> actions = TextsOf(block, "action", "train");
+    if (actions.empty() || actions[0].empty())
+        FailAt(block.Require("action").Where(), ErrorKind::Config, "action= of command '", name, "' names no action");
+    for (const std::string& word : actions)
+    {
+        const Action& action = RequireAction(block, name, word);
+        if (mistakes == nullptr)
+            PrepareOne(command, word, action, jobs);
+        else if (!mistakes->Try([&] { PrepareOne(command, word, action, jobs); }))
+            FindFurtherMistakes(command, action, *mistakes);
+    }
+}
+
 // Prepares the jobs in order. Each job is validated against the outputs that the jobs before it declare; the first job
 // runs at once and reports its own errors.
 std::vector<PlannedJob> PrepareAll(const LoadedConfig& config, const std::vector<std::string>& commands,
-                                   ProgramContext& program)
+                                   ProgramContext& program, Mistakes* mistakes)
 {
     std::vector<PlannedJob> jobs;
     if (commands.empty())
         FailAt(config.root->WhereOf("command"), ErrorKind::Config, "command= lists nothing to run",
                BlocksHint(*config.root));
     for (const std::string& name : commands)
-    {
-        const ConfigParameters& block = RequireCommand(config, name);
-        const CommandContext command{program, name, block};
-        const std::vector<std::string> actions = TextsOf(block, "action", "train");
-        if (actions.empty() || actions[0].empty())
-            FailAt(block.Require("action").Where(), ErrorKind::Config, "action= of command '", name,
-                   "' names no action");
-        for (const std::string& word : actions)
-        {
-            const Action& action = RequireAction(block, name, word);
-            const auto prepare = [&]
-            {
-                jobs.push_back({&action, word, name, action.prepare(command)});
-                if (jobs.size() == 1)
-                    return;
-                const Job& job = *jobs.back().job;
-                if (job.OpensData())
-                    RequireData(command, action);
-                AtPlacesOfNodes(program.ndl, [&] { job.Validate(); });
-            };
-            WithNote(prepare, [&] { return "while preparing command '" + name + "' (action '" + action.name + "')"; });
-            DeclareOutputs(jobs.back(), command);
-        }
-    }
+        if (mistakes == nullptr)
+            PrepareCommand(config, name, program, mistakes, jobs);
+        else
+            mistakes->Try([&] { PrepareCommand(config, name, program, mistakes, jobs); });
     return jobs;
 }
 
@@ -205,16 +222,33 @@ void EndCommand(const PlannedJob& planned, RunListener& listener)
 } // namespace
 
 std::vector<PlannedJob> PrepareJobs(const LoadedConfig& config, const std::vector<std::string>& commands,
-                                    ProgramContext& program)
+                                    ProgramContext& program, Mistakes* mistakes)
 {
     try
     {
-        return PrepareAll(config, commands, program);
+        return PrepareAll(config, commands, program, mistakes);
     }
     catch (Error& error)
     {
         AddLikelySlips(*config.root, commands, error);
         throw;
+    }
+}
+
+void WarnOfUnusedKeys(const ConfigParameters& root, const std::vector<std::string>& commands, Log& log)
+{
+    try
+    {
+        const auto actions = ActionsNamedBy(root, commands);
+        const std::vector<KnownBlock> known = KnownBlocksOf(root, actions);
+        // The keys of a command with an unknown action are unknown.
+        const bool knowsAll = actions.size() >= commands.size();
+        for (const UnusedKey& key : knowsAll ? FindUnusedKeys(root, known) : FindLikelySlips(root, known))
+            log.Warn(key.where.Location() + ": " + key.message);
+    }
+    catch (const Error&)
+    {
+        // The search met one of the mistakes.
     }
 }
 
@@ -237,7 +271,8 @@ std::vector<std::pair<std::string, const Action*>> ActionsOf(const std::vector<P
     return actions;
 }
 
-void CheckJobs(const std::vector<PlannedJob>& jobs, const ConfigParameters& root, ProgramContext& program)
+void CheckJobs(const std::vector<PlannedJob>& jobs, const ConfigParameters& root, ProgramContext& program,
+               Mistakes& mistakes)
 {
     program.outputs = {};
     for (const PlannedJob& planned : jobs)
@@ -246,9 +281,10 @@ void CheckJobs(const std::vector<PlannedJob>& jobs, const ConfigParameters& root
         { return "while checking command '" + planned.command + "' (action '" + planned.action->name + "')"; };
         program.log.Print("Checking command '%s', action '%s'\n", planned.command.c_str(),
                           planned.action->name.c_str());
-        WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note);
+        mistakes.Try([&] { WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Check(); }); }, note); });
         DeclareOutputs(planned, {program, planned.command, root.RequireBlock(planned.command)});
     }
+    mistakes.ThrowIfAny(program.log);
     program.log.Print("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
 }
 

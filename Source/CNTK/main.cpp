@@ -4,7 +4,9 @@
 #include "ActionsLib/Help/Help.h"
 #include "ActionsLib/JobParts/ErrorPlaces.h"
 #include "ActionsLib/KnownBlocks.h"
+#include "ActionsLib/NewConfig/NewConfig.h"
 #include "ActionsLib/RootOptions.h"
+#include "CNTK/ArgonCommand.h"
 #include "CNTK/Jobs.h"
 #include "CNTK/LogHeader.h"
 #include "CNTK/RunOutputs.h"
@@ -39,6 +41,13 @@ namespace cntk
 namespace
 {
 
+// Printed if there are no arguments.
+constexpr const char* c_firstSteps = "error: no command-line argument given; to start:\n"
+                                     "  cntk --new DATA          write a config for a table, a text or photos\n"
+                                     "  cntk FILE.cntk --check   find the mistakes of a config, without training\n"
+                                     "  cntk FILE.cntk           run a config; name=value after it changes a value\n"
+                                     "  cntk --help [WORD]       explain an action, a block, a parameter, any word\n";
+
 struct CommandLine
 {
     std::string program;
@@ -48,8 +57,40 @@ struct CommandLine
     bool version = false;
     bool check = false;
     bool printConfig = false;
-    std::string writeDocs; // folder; empty: no
+    bool isArgon = false;       // a command line of the decoder, which needs no record of its config in the log
+    std::string writeDocs;      // folder; empty: no
+    std::string writeMan;       // the same
+    NewConfigRequest newConfig; // no data: no
 };
+
+// The arguments after --new: data, perhaps the name of the config, perhaps label=<column>.
+NewConfigRequest ParseNew(const std::vector<std::string>& arguments, size_t first)
+{
+    NewConfigRequest request;
+    for (size_t i = first; i < arguments.size(); ++i)
+    {
+        constexpr std::string_view label = "label=";
+        if (ToLower(arguments[i]).starts_with(label))
+            request.label = arguments[i].substr(label.size());
+        else if (request.data.empty())
+            request.data = arguments[i];
+        else if (request.config.empty() && ToLower(arguments[i]).ends_with(".cntk"))
+            request.config = arguments[i];
+        else
+            Fail(ErrorKind::Usage, "--new: '", arguments[i],
+                 "' is left over; expected cntk --new <data> [<name>.cntk] [label=<column>]");
+    }
+    if (request.data.empty())
+        Fail(ErrorKind::Usage, "--new needs data: a table, a text, or a folder with one sub-folder of images a class; "
+                               "expected cntk --new <data> [<name>.cntk] [label=<column>]");
+    return request;
+}
+
+// Returns the arguments as those of a config. arguments: with the program's name.
+std::vector<std::string> ArgumentsOf(const std::vector<std::string>& arguments)
+{
+    return IsArgonCommand(arguments) ? ConfigArgumentsOf(arguments) : arguments;
+}
 
 // Options begin with "--"; "-h" and "help" also ask for help. All other arguments belong to the config. Fails (Usage)
 // for unknown options.
@@ -75,18 +116,34 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
             line.check = true;
         else if (argument == "--print-config")
             line.printConfig = true;
+        else if (argument == "--new")
+        {
+            line.newConfig = ParseNew(arguments, i + 1);
+            break;
+        }
         else if (argument == "--write-docs")
         {
             if (!hasNext)
                 Fail(ErrorKind::Usage, "--write-docs needs a folder");
             line.writeDocs = arguments[++i];
         }
+        else if (argument == "--write-man")
+        {
+            if (!hasNext)
+                Fail(ErrorKind::Usage, "--write-man needs a folder");
+            line.writeMan = arguments[++i];
+        }
         else if (ToLower(argument).starts_with("--configfile"))
             Fail(ErrorKind::Usage, "unknown option '", argument,
                  "'; config files are given without dashes: configFile=<file>");
         else if (argument.starts_with("--"))
+        {
+            std::vector<std::string> names;
+            for (const ProgramOption& option : ProgramOptions())
+                names.push_back(option.name);
             Fail(ErrorKind::Usage, "unknown option '", argument, "'", "; config parameters have no dashes: name=value",
-                 DidYouMean(argument, {"--help", "--version", "--check", "--print-config", "--write-docs"}));
+                 DidYouMean(argument, names));
+        }
         else
             line.configArguments.push_back(argument);
     }
@@ -286,12 +343,24 @@ void RequireSameWork(Workers& workers, const std::vector<std::string>& commands,
                  "; all workers need the same config");
 }
 
+// cntk --check. Reports all mistakes that it finds; jobs are checked further only if none of them is in the way.
+void CheckConfig(const LoadedConfig& config, const std::vector<std::string>& commands, ProgramContext& program)
+{
+    const ConfigParameters& root = *config.root;
+    Mistakes mistakes;
+    const std::vector<PlannedJob> jobs = PrepareJobs(config, commands, program, &mistakes);
+    if (mistakes.Any())
+    {
+        WarnOfUnusedKeys(root, commands, program.log);
+        mistakes.ThrowIfAny(program.log);
+    }
+    ChooseDevice(root, program);
+    mistakes.Try([&] { CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), program.log); });
+    CheckJobs(jobs, root, program, mistakes);
+}
+
 void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& log)
 {
-    if (line.configArguments.empty())
-        Fail(ErrorKind::Usage,
-             "no command-line argument given; usage: cntk configFile=<file> [name=value ...], or cntk "
-             "--help");
     const LoadedConfig config = LoadConfig(line.configArguments);
     const ConfigParameters& root = *config.root;
     if (line.printConfig)
@@ -319,14 +388,14 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         RemoveDoneFile(ResolveOutputPath(options.doneFile));
     ProgramContext program = ContextOf(options, workers.get(), log);
     program.ndl.writesDumps = false; // until the jobs run
-    if (!line.check)
+    if (!line.check && !line.isArgon)
         PrintHeader(log, line.program, line.configArguments, root, commands, program);
     PrintNotices(config, log);
+    if (line.check)
+        return CheckConfig(config, commands, program);
     const std::vector<PlannedJob> jobs = PrepareJobs(config, commands, program);
     ChooseDevice(root, program);
     CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), log);
-    if (line.check)
-        return CheckJobs(jobs, root, program);
 
     program.epochsTotal = PrintTrainInfo(jobs, log);
     if (workers != nullptr)
@@ -388,6 +457,13 @@ int ReportStop(const Interrupted& stop, Log& log)
     return c_interruptedExitCode;
 }
 
+int PrintCompletions(const std::vector<std::string>& words)
+{
+    for (const std::string& candidate : CompletionsOf(words))
+        std::printf("%s\n", candidate.c_str());
+    return 0;
+}
+
 int RunProgram(const std::vector<std::string>& arguments)
 {
     Log log;
@@ -397,14 +473,24 @@ int RunProgram(const std::vector<std::string>& arguments)
     InstallSignalHandlers();
     try
     {
-        const CommandLine line = ParseCommandLine(arguments);
+        CommandLine line = ParseCommandLine(ArgumentsOf(arguments));
+        line.isArgon = IsArgonCommand(arguments);
         isRun = !line.check && !line.printConfig && !line.configArguments.empty();
         if (line.help)
             PutOut(HelpText(line.helpTopic));
         else if (line.version)
             PutOut(VersionText());
+        else if (!line.newConfig.data.empty())
+            PutOut(WriteNewConfig(line.newConfig));
         else if (!line.writeDocs.empty())
             WriteReferencePages(line.writeDocs);
+        else if (!line.writeMan.empty())
+            WriteManualPage(line.writeMan);
+        else if (line.configArguments.empty())
+        {
+            std::fputs(c_firstSteps, stderr);
+            return ExitCodeOf(ErrorKind::Usage);
+        }
         else
             RunConfig(line, workers, log);
         return 0;
@@ -434,6 +520,9 @@ int RunProgram(const std::vector<std::string>& arguments)
 // cntk configFile=<file> [name=value ...]
 int main(int argc, char** argv)
 {
+    const std::vector<std::string> arguments(argv, argv + argc);
+    if (arguments.size() > 1 && arguments[1] == "--complete")
+        return cntk::PrintCompletions({arguments.begin() + 2, arguments.end()});
     cntk::PrepareEngines();
-    return cntk::RunProgram(std::vector<std::string>(argv, argv + argc));
+    return cntk::RunProgram(arguments);
 }

@@ -49,6 +49,8 @@ public:
 
     void Write(const void* data, size_t bytes);
     void Write(std::string_view text) { Write(text.data(), text.size()); }
+    // Replaces bytes that were written before, such as a length that is known only at the end. Not for "-" and pipes.
+    void Overwrite(size_t offset, const void* data, size_t bytes);
     // Flushes everything to the disk under the temporary name. No Write may follow.
     void Stage();
     // Stages the file if necessary, and renames it.

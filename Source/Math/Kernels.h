@@ -98,7 +98,6 @@ public:
     virtual void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output) = 0;
     virtual void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
                                        TouchedColumns& touched) = 0;
-    virtual void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) = 0;
     virtual void ToDense(const SparseView& s, const MatrixView& output) = 0;
 
     virtual void LogSoftmax(const MatrixView& input, const MatrixView& output) = 0;
@@ -157,10 +156,6 @@ public:
     // touched: null for the dense form, which updates all columns.
     virtual void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                                 double rate, double momentum, const TouchedColumns* touched) = 0;
-    // The same without momentum, to the same bits, and without a smoothed gradient. Returns false if the backend has no
-    // such kernel and did nothing.
-    virtual bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
-                         const TouchedColumns* touched);
     // See UpdateRules.h. The default fails (kind Device).
     virtual void UpdateParameter(const UpdateCall& call, const MatrixView& parameter,
                                  std::span<const MatrixView> states, const MatrixView& gradient);

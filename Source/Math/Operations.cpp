@@ -216,12 +216,6 @@ double ScalarOf(const MatrixView& value)
                      });
 }
 
-double FrobeniusNorm(const MatrixView& value)
-{
-    Kernels& kernels = CheckOperands("FrobeniusNorm", value);
-    return IsEmpty(value) ? 0.0 : std::sqrt(kernels.SumOfSquares(value));
-}
-
 bool HasNotFinite(const MatrixView& value)
 {
     Kernels& kernels = CheckOperands("HasNotFinite", value);
@@ -247,7 +241,7 @@ void AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixVie
     }
     if (totals.type != DataType::Float64)
         FailTypes("AddNumbers", totals.type, DataType::Float64);
-    if (totals.rows != numbers.size() + c_rowsBehindTotals || totals.columns != 1 || numbers.empty())
+    if (totals.rows != numbers.size() + c_rowsAfterTotals || totals.columns != 1 || numbers.empty())
         Fail(ErrorKind::Internal, "AddNumbers: totals of ", numbers.size(), " numbers are [", ShapeOf(totals), "]");
     kernels.AddNumbers(numbers, isNew, totals);
 }
@@ -329,15 +323,6 @@ void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const Matri
     touched.isRecorded = true;
     if (!IsEmpty(c) && s.columns > 0)
         kernels.MultiplyByTransposeOf(a, s, c, touched, alpha);
-}
-
-void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)
-{
-    Kernels& kernels = CheckOperands("ColumnInnerProducts", a, b, output);
-    CheckSameShape("ColumnInnerProducts", "left operand", a, "right operand", b);
-    CheckRow("ColumnInnerProducts", output, a.columns);
-    if (a.columns > 0)
-        kernels.ColumnInnerProducts(a, b, output);
 }
 
 void ToDense(const SparseView& s, const MatrixView& output)
@@ -519,13 +504,6 @@ void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, con
     touched = CheckTouched("MomentumUpdate", parameter, gradient, touched);
     if (!IsEmpty(parameter))
         kernels.MomentumUpdate(parameter, smoothed, gradient, rate, momentum, touched);
-}
-
-bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate, const TouchedColumns* touched)
-{
-    Kernels& kernels = CheckOperands("Descend", parameter, gradient);
-    touched = CheckTouched("Descend", parameter, gradient, touched);
-    return IsEmpty(parameter) || kernels.Descend(parameter, gradient, rate, touched);
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------------------

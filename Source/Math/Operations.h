@@ -45,15 +45,15 @@ void MaskColumns(const MatrixView& output, std::span<const uint8_t> mask, double
 void SumAll(const MatrixView& input, const MatrixView& output, double alpha = 1, double beta = 0);
 // Reads a 1x1 value back to the host (synchronises on a GPU).
 double ScalarOf(const MatrixView& value);
-double FrobeniusNorm(const MatrixView& value);
 bool HasNotFinite(const MatrixView& value);
-// In columns whose mask byte is 0 (as MaskColumns has it) 0 takes the place of what is not finite: gaps that are
-// multiplied by zeros then add nothing. Other values stay, and nobody waits to know whether there were such.
+// Replaces values that are not finite by 0 in the columns whose mask byte is 0 (as in MaskColumns), so that a product
+// of these columns with zeros adds nothing. Never synchronises.
 void ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask);
-// Running totals that stay on the device. totals is a column of double: total i += numbers[i] (1x1, of any type),
-// behind them the count of calls that were new, and which of these numbers[0] was first not finite in (0: none so far).
+// Running totals that stay on the device. totals is a column of double: total i += numbers[i] (1x1, any type).
+// Two rows follow: the count of calls with isNew, and the number of the first of them whose numbers[0] is NaN or
+// infinite (0: none).
 void AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixView& totals);
-constexpr size_t c_rowsBehindTotals = 2;
+constexpr size_t c_rowsAfterTotals = 2;
 
 // ---- products -------------------------------------------------------------------------------------------------------
 enum class Transpose : bool
@@ -74,8 +74,6 @@ void Multiply(const MatrixView& a, Transpose transposeA, const SparseView& s, co
 // C += alpha * A * S', the gradient of a weight matrix with a sparse input; records the touched columns of C.
 void MultiplyByTransposeOf(const MatrixView& a, const SparseView& s, const MatrixView& c, TouchedColumns& touched,
                            double alpha = 1);
-// Inner products of columns: output[j] (1 x columns) = sum_i a_ij*b_ij
-void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output);
 // Dense copy of a sparse matrix.
 void ToDense(const SparseView& s, const MatrixView& output);
 
@@ -116,10 +114,6 @@ void FillDropoutMask(const MatrixView& output, double rate, double scale, uint64
 // S = momentum*S + (1-momentum)*rate*G;  W -= S. With touched columns only those take part.
 void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient, double rate,
                     double momentum, const TouchedColumns* touched = nullptr);
-// Changes W as MomentumUpdate with momentum 0 does, to the same bits. Returns false if the device has no such kernel
-// and did nothing.
-bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
-             const TouchedColumns* touched = nullptr);
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
 // Columns of a table picked by sparse one-hot samples of one or several words: embeddings. The result is that of

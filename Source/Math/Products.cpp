@@ -39,10 +39,8 @@ void CheckUpdate(const Product& product)
     if (!Ops::CanUpdateBehind(product.c, steps))
         Fail(ErrorKind::Internal, "MultiplyAll: no update can be made behind a product [", product.c.rows, " x ",
              product.c.columns, "] of ", steps, " steps on this device");
-    if (update.smoothed.data == nullptr && update.momentum != 0)
-        Fail(ErrorKind::Internal, "MultiplyAll: an update with momentum needs a smoothed gradient");
     for (const MatrixView* view : {&update.parameter, &update.smoothed})
-        if (view->data != nullptr &&
+        if (view->data == nullptr ||
             (view->device != product.c.device || view->type != product.c.type || view->rows != product.c.rows ||
              view->columns != product.c.columns || !view->IsContiguous()))
             Fail(ErrorKind::Internal, "MultiplyAll: an update of [", view->rows, " x ", view->columns,

@@ -12,12 +12,12 @@ namespace cntk
 {
 
 // The update of a parameter whose gradient is a product, applied block by block while the gradient is in the cache. The
-// bits are those of Ops::MomentumUpdate on all columns or, without a smoothed gradient, of Ops::Descend. Parameter,
-// smoothed gradient and gradient are contiguous and have the same shape.
+// bits are those of Ops::MomentumUpdate on all columns. Parameter, smoothed gradient and gradient are contiguous and
+// have the same shape.
 struct ProductUpdate
 {
     MatrixView parameter = {}; // no data: no update
-    MatrixView smoothed = {};  // no data: no momentum
+    MatrixView smoothed = {};
     double rate = 0;
     double momentum = 0;
     bool keepsGradient = true; // false: the gradient's memory has no defined content afterwards

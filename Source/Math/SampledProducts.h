@@ -73,10 +73,10 @@ void SliceSoftmaxInputGradient(const ColumnSlices& slices, const MatrixView& wei
 void SliceSoftmaxWeightGradient(const ColumnSlices& slices, const MatrixView& gathered, const MatrixView& errors,
                                 const MatrixView& scale, const MatrixView& weightGradient, TouchedColumns& touched,
                                 bool isNew = false);
-// weights -= rate * the gradient that SliceSoftmaxWeightGradient makes of zeros, to the last bit as Ops::Descend with
-// these columns. Each piece of the gradient is used while it is in the cache, and not written to memory. Slices must be
-// disjoint. scratch: of the weights' shape and as they are in one piece, and undefined afterwards. False, without doing
-// anything, where the device cannot.
+// weights -= rate * the gradient that SliceSoftmaxWeightGradient adds to zeros. The bits are those of
+// Ops::MomentumUpdate with momentum 0 on these columns. Each piece of the gradient is used while it is in the cache and
+// never written to memory. Slices must be disjoint. scratch: contiguous, with the weights' shape, undefined afterwards.
+// Returns false without a change if the device has no such kernel.
 bool SliceSoftmaxDescend(const SliceOperands& operands, const MatrixView& weights, double rate,
                          const MatrixView& scratch);
 

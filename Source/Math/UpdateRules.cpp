@@ -67,11 +67,6 @@ bool ResolveOnHost(UpdateCall& call, Kernels& kernels, const MatrixView& gradien
     return true;
 }
 
-bool Kernels::Descend(const MatrixView&, const MatrixView&, double, const TouchedColumns*)
-{
-    return false;
-}
-
 void Kernels::UpdateParameter(const UpdateCall& call, const MatrixView&, std::span<const MatrixView>, const MatrixView&)
 {
     Fail(ErrorKind::Device, "this device has no kernel for update rule ", NameOf(call.formula));

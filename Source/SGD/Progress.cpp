@@ -100,7 +100,7 @@ void Progress::BeginTrial(const EpochStart& start, const std::string& prefix)
 void Progress::RepeatTrial()
 {
     if (m_trialBegan.minibatch != 0)
-        GoOn(m_trialBegan.minibatch, {m_trialBegan.sums, m_trialBegan.samples});
+        ResumeAt(m_trialBegan.minibatch, {m_trialBegan.sums, m_trialBegan.samples});
     for (const TrialLine& line : m_trialLines)
         Show(line.minibatch, {line.sums, line.samples}, line.seconds);
     m_shownAt = Clock::now();
@@ -119,7 +119,7 @@ void Progress::EndTrial(const CriterionAverages& averages, double learningRatePe
     m_log.Write(line + Format("AvgLearningRatePerSample = %.8g\n", learningRatePerSample));
 }
 
-void Progress::GoOn(size_t minibatch, const RunningSums& running, const ReportedPosition* reported)
+void Progress::ResumeAt(size_t minibatch, const RunningSums& running, const ReportedPosition* reported)
 {
     m_shownAt = Clock::now();
     m_shownMinibatch = m_goneOnBehind = minibatch;
@@ -134,9 +134,9 @@ void Progress::WarnOfOtherData(size_t minibatches, size_t samples, size_t sample
 {
     m_log.Warn(Concat("epoch ", m_start.epoch + 1, ": its first ", Counted(minibatches, "minibatch"), " have ",
                       Counted(samples, "sample"), ", but had ", samplesBefore,
-                      " when the training was stopped: the data or the reader's options are others now, so that it is "
-                      "an epoch of neither; without the model '...at",
-                      minibatches, "' it begins anew"));
+                      " when the training was stopped: the data or the reader's options have changed, so the epoch "
+                      "mixes both; without the model '...at",
+                      minibatches, "' it restarts"));
 }
 
 void Progress::BeginEpoch(const EpochStart& start)

@@ -82,7 +82,7 @@ public:
     void BeginEpoch(const EpochStart& start);
 
     // The epoch resumes after this minibatch. reported: the Reported() of the stopped training; null: unknown.
-    void GoOn(size_t minibatch, const RunningSums& running, const ReportedPosition* reported = nullptr);
+    void ResumeAt(size_t minibatch, const RunningSums& running, const ReportedPosition* reported = nullptr);
     const ReportedPosition& Reported() const { return m_reported; }
     // A trial before the epoch, which chooses a rate or size: lines have the prefix until BeginEpoch.
     void BeginTrial(const EpochStart& start, const std::string& prefix);

@@ -5,6 +5,7 @@
 #include "Common/Config/Options.h"
 #include "Common/ReaderInterface.h"
 #include "Math/DataType.h"
+#include "SGD/Files/KeptModels.h"
 #include "SGD/NodeTracing.h"
 
 #include <cstddef>
@@ -138,6 +139,7 @@ struct SgdOptions : NodesToTrace
 {
     std::string modelPath;
     bool keepCheckPointFiles = false;
+    KeptModels keepModels;
     std::string trainCriterionNodeName;
     std::string evalCriterionNodeName;
 

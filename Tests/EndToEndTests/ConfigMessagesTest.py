@@ -12,7 +12,7 @@ from Messages import CONFIG, MessagesTestCase
 
 class ConfigMessagesTest(MessagesTestCase):
     def test_no_arguments(self):
-        self.assertIn("usage: cntk configFile=<file>", self.last_line(status=2))
+        self.assertIn("  cntk --help [WORD]", self.last_line(status=2))
 
     def test_unknown_option(self):
         self.assertEqual(self.last_line("--chek", status=2).split(";")[0], "error: unknown option '--chek'")
@@ -302,7 +302,7 @@ class ConfigMessagesTest(MessagesTestCase):
             self.write("net.ndl", (before + criterion).replace("Input(2", "Input(3"))
             self.assertIn("net.ndl:2:8: error: input node 'labels' of the network has dimension 3, but stream 'labels'",
                           self.error(*arguments))
-            self.assertFalse((self.folder / "m.dnn.0").exists(), "the next run would go on from this network")
+            self.assertFalse((self.folder / "m.dnn.0").exists(), "the next run would continue from this network")
             self.write("net.ndl", (before + criterion).replace("features", "feature"))
             self.assertIn("net.ndl:1:9: error: no stream of the reader feeds input node 'feature' of the network",
                           self.error(*arguments))
@@ -494,7 +494,7 @@ class ConfigMessagesTest(MessagesTestCase):
         def warnings(kind, layers):
             log = self.cntk("configFile=exp.cntk", "kind=" + kind, "layers=" + layers, "--check", status=None).stderr
             return re.findall(r"recurrentLayer: (.*)\n", log)
-        behind = " has no effect behind %s: the numbers are taken in order, and no layer takes that; leave it out"
+        behind = " has no effect behind %s: the numbers are used in order, and no layer uses this one; remove it"
         lookup = "1 has no effect: layer 1 is the lookup table"
         self.assertEqual(warnings("LSTM", "2"), [])
         self.assertEqual(warnings("LSTM", "2:3"), [])

@@ -173,11 +173,11 @@ class InterruptionTest(EndToEndTest):
         self.write("cv.txt", "".join(lines[:149] + ["0.1 x 1\n"] + lines[150:]))
         log = self.cntk(*self.arguments("parts", minutes=0), reader, status=4).stderr
         self.assertIn("cv.txt:150", log)
-        self.assertIn("note: what epoch 1 has trained so far is kept; run the same command again to go on from "
+        self.assertIn("note: what epoch 1 has trained so far is kept; run the same command again to continue from "
                       "'parts/m.dnn.0.at1500'\n", log)
         self.write("cv.txt", "".join(lines))
         log = self.cntk(*self.arguments("parts", minutes=0), reader).stderr
-        self.assertIn("Going on behind minibatch 1500 of the epoch.\n", log)
+        self.assertIn("Resuming after minibatch 1500 of the epoch.\n", log)
         self.assert_same("parts")
 
     def test_unreadable_data_lose_no_earlier_training(self):
@@ -188,15 +188,15 @@ class InterruptionTest(EndToEndTest):
         self.write("train.txt", "".join(lines[:9000] + ["0.1 x 1\n"] + lines[9001:]))
         log = self.cntk(*self.arguments("parts", minutes=0), *more, status=4).stderr
         self.assertIn("train.txt:9001", log)
-        kept = re.search(r"note: what epoch 1 has trained so far is kept; run the same command again to go on from "
+        kept = re.search(r"note: what epoch 1 has trained so far is kept; run the same command again to continue from "
                          r"'parts/m.dnn.0.at(\d+)'\n", log)
         self.assertTrue(kept, log)
         self.assertEqual(self.files("parts"), ["m.dnn.0", "m.dnn.0.at" + kept[1], "m.dnn.0.at" + kept[1] + ".ckp"])
         again = self.cntk(*self.arguments("parts", minutes=0), *more, status=4).stderr
-        self.assertIn("Going on behind minibatch %s of the epoch.\n" % kept[1], again)
+        self.assertIn("Resuming after minibatch %s of the epoch.\n" % kept[1], again)
         self.write("train.txt", "".join(lines))
         log = self.cntk(*self.arguments("parts", minutes=0), *more).stderr
-        self.assertIn("Going on behind minibatch %s of the epoch.\n" % kept[1], log)
+        self.assertIn("Resuming after minibatch %s of the epoch.\n" % kept[1], log)
         self.assert_same("parts")
 
     def test_unsuitable_data_lose_no_earlier_training(self):
@@ -226,12 +226,12 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
         self.write("words.ctf", "".join(lines[:1502] + [re.sub("labels .", "labels 9", lines[1502])] + lines[1503:]))
         log = self.cntk("configFile=exp.cntk", "folder=parts", status=4).stderr
         self.assertIn("note: sequence 0 of the minibatch is '1300' in the data\n"
-                      "note: what epoch 1 has trained so far is kept; run the same command again to go on from "
+                      "note: what epoch 1 has trained so far is kept; run the same command again to continue from "
                       "'parts/m.dnn.0.at75'\n", log)
         self.assertIn("the label of step 2 of sequence 0 has 9 as its word", log)
         self.write("words.ctf", "".join(lines))
         log = self.cntk("configFile=exp.cntk", "folder=parts").stderr
-        self.assertIn("Going on behind minibatch 75 of the epoch.\n", log)
+        self.assertIn("Resuming after minibatch 75 of the epoch.\n", log)
         self.assert_same("parts")
 
     def stop(self, arguments, number, delay):
@@ -262,7 +262,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
                         continue  # the signal came before the training began, so nothing is lost
                     self.assertEqual(status, STOPPED, error)
                     self.assertRegex(error.rstrip().splitlines()[-1],
-                                     r"stopped as asked in .*; run the same command again to go on from '%s/m\.dnn\." %
+                                     r"stopped as asked in .*; run the same command again to continue from '%s/m\.dnn\." %
                                      stopped)
                     self.assertFalse([name for name in self.files(stopped) if name.endswith(".tmp")])
                     stops += 1

@@ -66,7 +66,7 @@ class ParallelTest(WorkersTest):
         log = self.workers(2, "folder=two", status=4, last=bad)
         self.assertRegex(log, "bad.txt:101:1: .*expected a number in column 0")
         self.assertIn("note: what epoch 1 has trained so far is kept", log)
-        self.assertIn("Going on behind minibatch 44 of the epoch.", self.workers(2, "folder=two"))
+        self.assertIn("Resuming after minibatch 44 of the epoch.", self.workers(2, "folder=two"))
         self.workers(2, "folder=whole")
         self.assertEqual((self.folder / "two/m.dnn").read_bytes(), (self.folder / "whole/m.dnn").read_bytes())
         self.workers(2, "folder=none", "method=none", status=4, last="Train=[reader=[file=bad.txt]]")
@@ -274,7 +274,7 @@ class ParallelTest(WorkersTest):
         options = "Train=[SGD=[minibatchSize=1024;learningRatesPerSample=0.002;" + \
             "ParallelTrain=[DataParallelSGD=[useBufferedAsyncGradientAggregation=true]]]]"
         log = self.workers(2, "folder=two", options, status=4)
-        self.assertIn("go on from 'two/m.dnn.0.at1'", log)
+        self.assertIn("continue from 'two/m.dnn.0.at1'", log)
         self.cntk("configFile=config.cntk", "parallelTrain=false", "folder=one", options, status=4)
         for folder in ("one", "two"):
             (self.folder / folder / "m.dnn.0.at1").rename(self.folder / folder / "m.dnn")

@@ -193,7 +193,7 @@ out=Plus(z, B1, tag=output)
             process.stderr.close()
             process.wait(timeout=60)
             self.assertIn(process.returncode, (0, STOPPED, -number), error)
-            self.assertNotIn("goes on with trainingSeed", error)
+            self.assertNotIn("continues with trainingSeed", error)
             ends.append(process.returncode)
             if process.returncode == 0:
                 break
@@ -206,7 +206,7 @@ out=Plus(z, B1, tag=output)
         for name in ("m.dnn", "m.dnn.ckp"):
             (self.folder / "m" / name).unlink()
         log = self.train("m", "trainingSeed=8", "dropoutRate=0.5")
-        self.assertIn("WARNING: 'm/m.dnn.2.ckp' is of a training with trainingSeed=7, which goes on with "
+        self.assertIn("WARNING: 'm/m.dnn.2.ckp' is of a training with trainingSeed=7, which continues with "
                       "trainingSeed=8: from here on other random numbers are drawn; the models are those of neither "
                       "seed\n", log)
 

@@ -90,7 +90,6 @@ std::vector<Case> Cases()
         {"SumAll", 1, [](Operands& o) { Ops::SumAll(o.a, o.scalar); }},
         {"SquaredError", 2,
          [](Operands& o) { Ops::Elementwise(Op::SquaredDifference, o.a.View(), o.b.View(), o.scalar.View()); }},
-        {"FrobeniusNorm", 1, [](Operands& o) { benchmark::DoNotOptimize(Ops::FrobeniusNorm(o.a)); }},
         {"HasNotFinite", 1, [](Operands& o) { benchmark::DoNotOptimize(Ops::HasNotFinite(o.a)); }},
         {"LogSoftmax", 2, [](Operands& o) { Ops::LogSoftmax(o.a, o.c); }},
         {"Softmax", 2, [](Operands& o) { Ops::Softmax(o.a, o.c); }},

@@ -11,22 +11,21 @@ import pathlib
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "../.."))
+from RunCntk import program, require, run_cntk, run_script  # noqa: E402
 NETWORKS = ("FullyConnected", "Convolution")
 
 
 def run(cntk, work, network, seed, more):
     """Returns the share of wrong test images."""
-    done = subprocess.run([cntk, "configFile=Digits.cntk", "Network=" + network, "Seed=%d" % seed] + more, cwd=work,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        sys.exit("%s failed:\n%s" % (network, done.stderr[-3000:]))
-    found = re.findall(r"Final Results:.*ErrorPrediction/Sample = ([0-9.e-]+)", done.stderr)
+    log = run_cntk([cntk, "configFile=Digits.cntk", "Network=" + network, "Seed=%d" % seed] + more, work,
+                   work / ("%s.%d.log" % (network, seed)), lambda line: line.startswith("Finished Epoch"))
+    found = re.findall(r"Final Results:.*ErrorPrediction/Sample = ([0-9.e-]+)", log)
     if not found:
-        sys.exit("%s: no result in the log:\n%s" % (network, done.stderr[-3000:]))
+        sys.exit("%s: the log has no result: %s" % (network, log.splitlines()[-1] if log else "it is empty"))
     return float(found[-1])
 
 
@@ -37,7 +36,8 @@ def main():
     parser.add_argument("--work", default=os.environ.get("WORK", str(HERE / "../../../build/digits")))
     parser.add_argument("--seeds", type=int, default=5)
     args, more = parser.parse_known_args()
-    cntk = os.path.abspath(args.cntk)
+    cntk = program(args.cntk)
+    require(args.data)
     work = pathlib.Path(args.work).absolute()
     shutil.rmtree(work / "models", ignore_errors=True)
     (work / "data").mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def main():
         for name in ("train.txt", "test.txt", "labelsmap.txt"):
             shutil.copyfile(pathlib.Path(args.data) / name, work / "data" / name)
     else:
-        subprocess.run([sys.executable, str(HERE / "ConvertDigits.py"), str(work / "data")], check=True)
+        run_script(HERE / "ConvertDigits.py", work / "data")
 
     errors = {network: [] for network in NETWORKS}
     for seed in range(args.seeds):

@@ -18,6 +18,8 @@ import sys
 import Lattices
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "../.."))
+from RunCntk import program, require  # noqa: E402
 PARTS = ("dev", "test")
 FACTORS = (1, 2, 3, 4, 6, 8)
 
@@ -85,7 +87,8 @@ def main():
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--others", type=int, default=9, help="number of alternatives of each phone")
     args, more = parser.parse_known_args()
-    args.cntk, args.corpus, args.work = os.path.abspath(args.cntk), args.corpus.absolute(), args.work.absolute()
+    args.cntk, args.corpus, args.work = program(args.cntk), args.corpus.absolute(), args.work.absolute()
+    require(args.corpus)
     if not (args.work / "lattices/train.toc").exists():
         Lattices.make(args.corpus, args.work / "lattices", ("train",) + PARTS, args.others)
     runner = Runner(args, more)

@@ -15,6 +15,8 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "../.."))
+from RunCntk import program, require  # noqa: E402
 PRETRAIN = "PreTrain1:AddLayer2:PreTrain2:AddLayer3:Train3"
 NETWORKS = {  # name: commands, arguments
     "Simple": ("Simple:Dev:Test", []),
@@ -59,7 +61,8 @@ def main():
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--seeds", default="1,2,3,4,5")
     args, more = parser.parse_known_args()
-    args.cntk, args.corpus, args.work = os.path.abspath(args.cntk), args.corpus.absolute(), args.work.absolute()
+    args.cntk, args.corpus, args.work = program(args.cntk), args.corpus.absolute(), args.work.absolute()
+    require(args.corpus)
     for network in args.networks.split(","):
         results = [run(args, more, network, int(seed)) for seed in args.seeds.split(",")]
         for name, column in (("dev", 0), ("test", 1)):

@@ -155,7 +155,8 @@ public:
             ChooseNodes(*network);
             return network;
         };
-        if (m_original.empty() && m_startWriter.empty() && !IsStartNamedElsewhere())
+        const bool isEdited = !m_command.program.outputs.WriterOfEpochModel(m_request.modelPath).empty();
+        if (m_original.empty() && !isEdited && !IsStartNamedElsewhere())
             m_request.buildForComparison = [&] { return m_builder->BuildForCheck(m_command.program, device); };
         m_request.placeOf = [this](const ComputationNode& node) { return PlacePrefix(m_command.program.ndl, node); };
         RunOneNetwork();
@@ -200,6 +201,8 @@ public:
         log.Print("Command '%s' (action %s): %s into %s\n", m_command.name.c_str(),
                   m_original.empty() ? "train" : "trainSequence", Counted(Epochs(), "epoch").c_str(),
                   m_request.modelPath.c_str());
+        m_request.device = DeviceOf(m_command);
+        log.Print("In a run, command '%s': %s\n", m_command.name.c_str(), DescribeStart(m_request).c_str());
     }
 
 private:

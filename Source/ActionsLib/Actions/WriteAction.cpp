@@ -294,35 +294,7 @@ private:
 
     std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
     {
-        std::vector<ComputationNodePtr> nodes;
-        if (m_options.outputNodeNames.empty())
-        {
-            nodes = network.Group(NodeGroup::Output);
-            const std::vector<std::string> candidates = Candidates(network);
-            if (nodes.empty() && candidates.empty())
-                Fail(ErrorKind::Model, "the model has no node that is computed; there is nothing to write");
-            if (nodes.empty())
-                Fail(ErrorKind::Model, "the model names no output node; give outputNodeNames=<node>, one of ",
-                     Join(candidates, ", "));
-            return nodes;
-        }
-        for (const std::string& name : m_options.outputNodeNames)
-        {
-            const ComputationNodePtr node = network.Find(name);
-            if (node == nullptr)
-            {
-                std::vector<std::string> names;
-                for (const ComputationNodePtr& candidate : network.Nodes())
-                    names.push_back(candidate->Name());
-                FailAt(m_command.block.WhereOf("outputNodeNames"), ErrorKind::Config,
-                       "outputNodeNames: the model has no node '", name,
-                       "'; candidates: ", Join(Candidates(network), ", "), DidYouMean(name, names));
-            }
-            // A repeated name is written once.
-            if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
-                nodes.push_back(node);
-        }
-        return nodes;
+        return OutputNodesOf(m_command, network, m_options.outputNodeNames, "write");
     }
 
     // writer=[unittest=true] writes the inputs, which shows whether a reader and a writer agree.
@@ -333,16 +305,6 @@ private:
             if (node->Type().traits.isLeaf && StoredValues(*node) == nullptr)
                 inputs.push_back(node);
         return inputs;
-    }
-
-    // Names of all computed nodes except criteria.
-    static std::vector<std::string> Candidates(const ComputationNetwork& network)
-    {
-        std::vector<std::string> names;
-        for (const ComputationNodePtr& node : network.Nodes())
-            if (!node->Type().traits.isLeaf && !node->Type().traits.isCriterion)
-                names.push_back(node->Name());
-        return names;
     }
 
     void RequireTextNotRead(const std::vector<ComputationNodePtr>& nodes, const ListedFiles& listed) const

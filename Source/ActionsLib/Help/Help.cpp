@@ -5,8 +5,10 @@
 #include "ActionsLib/Help/HelpEntry.h"
 #include "ActionsLib/Mel/MelCommands.h"
 #include "ActionsLib/Ndl/NdlFunctions.h"
+#include "Common/Config/Synonyms.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Interruption.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
@@ -254,30 +256,96 @@ std::string OptionHelp(std::string_view name)
     return text.empty() ? "" : Concat("Parameter ", name, "\n\n", text);
 }
 
+// A row for a name of any kind: where it stands, and the begin of its text.
+std::string RowOfName(const std::string& name)
+{
+    const auto find = [&](const std::vector<OptionInfo>& options) -> const OptionInfo*
+    {
+        const auto found = std::find_if(options.begin(), options.end(),
+                                        [&](const OptionInfo& option) {
+                                            return option.type != "block" && HasName(option.name, option.aliases, name);
+                                        });
+        return found == options.end() ? nullptr : &*found;
+    };
+    for (const BlockRecord& block : Blocks())
+    {
+        if (EqualsIgnoreCase(block.name, name))
+            return TerminalRow(name, "block: " + block.doc);
+        if (const OptionInfo* const option = find(block.options))
+            return TerminalRow(name, (block.parent.empty() ? "root: " : "block " + block.name + ": ") + option->doc);
+    }
+    if (const Action* const action = FindAction(name))
+        return TerminalRow(name, "action: " + action->doc);
+    for (const Action& action : Actions())
+    {
+        if (const OptionInfo* const option = find(action.options))
+            return TerminalRow(name, "action " + action.name + ": " + option->doc);
+        if (std::find(action.blocks.begin(), action.blocks.end(), name) != action.blocks.end())
+            return TerminalRow(name, "block of action " + action.name);
+    }
+    if (const NodeType* const type = NodeRegistry::Standard().Find(name))
+        return TerminalRow(name, "function of networks: " + type->doc);
+    for (const PluginRecord& plugin : ListPlugins())
+    {
+        if (EqualsIgnoreCase(plugin.name, name))
+            return TerminalRow(name, "reader: " + plugin.description.doc);
+        for (const PluginOption& option : plugin.description.options)
+            if (HasName(option.name, option.aliases, name))
+                return TerminalRow(name, plugin.name + ": " + option.doc);
+    }
+    return TerminalRow(name, "cntk --help " + name);
+}
+
+// Help on a word of other programs: this program's words for it.
+std::string SynonymHelp(std::string_view word)
+{
+    const Synonym* const synonym = FindSynonym(word);
+    if (synonym == nullptr)
+        return "";
+    std::string text = Wrapped(Concat(word, ": ", synonym->explanation), 0, 0) + "\n\n";
+    for (const std::string& name : synonym->names)
+        text += RowOfName(name);
+    return text;
+}
+
+std::string UsageText()
+{
+    std::string text = "usage: cntk <file>.cntk[+<file>...] [name=value ...] [--check] [--print-config]\n"
+                       "       cntk --new <data> [<name>.cntk] [label=<column>]\n"
+                       "       cntk argon <options>\n"
+                       "       cntk --help [action|block|parameter|reader|function|any word]\n"
+                       "       cntk --version\n\n"
+                       "Reads the config files in order (also written configFile=<file>), then\n"
+                       "name=value as if they stood at the end of the last file, and runs the commands\n"
+                       "that command= lists. The help also knows words such as epochs, lr, batch.\n\n";
+    for (const ProgramOption& option : ProgramOptions())
+        text += TerminalRow(option.name + (option.argument.empty() ? "" : " " + option.argument), option.doc);
+    return text;
+}
+
+std::vector<std::string> MelCommandNames()
+{
+    std::vector<std::string> commands;
+    for (const MelCommandInfo& command : MelCommands())
+        commands.push_back(command.names.front());
+    return commands;
+}
+
 std::string GeneralHelp()
 {
-    std::string text =
-        "usage: cntk configFile=<file>[+<file>...] [name=value ...] [--check] [--print-config]\n"
-        "       cntk --help [action|block|parameter|reader|writer|function|command of the edit action]\n"
-        "       cntk --version\n\n"
-        "Reads the config files in order, then name=value as if they stood at the end of the last file, and\n"
-        "runs the commands that command= lists.\n\n"
-        "  --check         read everything, build the networks, read one minibatch; train and write nothing\n"
-        "  --print-config  print the effective config, each value with the file and line it came from\n"
-        "  --version       what is built in\n\nActions:\n";
+    std::string text = UsageText() + "\nActions:\n";
     for (const Action& action : Actions())
         text += TerminalRow(action.name, action.doc);
     text += "\nBlocks:\n";
     for (const BlockRecord& block : Blocks())
         text += TerminalRow(block.name, block.doc);
-    text += "\nReaders and writers: " + Join(PluginNames(), ", ") + "\n";
+    text += "\nReaders and writers: " + Wrapped(Join(PluginNames(), ", "), 21, 21) + "\n";
     text += "Functions of networks: " + Wrapped(Join(FunctionNames(), ", "), 23, 23) + "\n";
-    std::vector<std::string> commands;
-    for (const MelCommandInfo& command : MelCommands())
-        commands.push_back(command.names.front());
-    text += "Commands of the edit action: " + Wrapped(Join(commands, ", "), 29, 29) + "\n\n";
-    text += "Exit codes: 0 success, 2 command line, 3 config, 4 data, 5 model, 6 device or disk, 70 internal, "
-            "75 stopped\n";
+    text += "Commands of the edit action: " + Wrapped(Join(MelCommandNames(), ", "), 29, 29) + "\n\n";
+    std::vector<std::string> codes;
+    for (const ExitCode& code : ExitCodes())
+        codes.push_back(Concat(code.code, " ", code.meaning));
+    text += "Exit codes: " + Wrapped(Join(codes, ", "), 12, 12) + "\n";
     return text;
 }
 
@@ -341,6 +409,44 @@ void WritePage(const std::string& path, std::string text)
 
 } // namespace
 
+std::span<const ProgramOption> ProgramOptions()
+{
+    static const std::vector<ProgramOption> options = {
+        {"--new", "DATA", "write a config for a table, a text, or a folder with one sub-folder of images a class"},
+        {"--check", "", "read everything, build the networks, read one minibatch; train and write nothing"},
+        {"--print-config", "", "print the effective config, each value with the file and line it came from"},
+        {"--help", "[TOPIC]", "this list, or help on one topic"},
+        {"--version", "", "what is built in"},
+        {"--write-docs", "FOLDER", "write the reference pages"},
+        {"--write-man", "FOLDER", "write the manual page cntk.1"},
+        {"--complete", "WORDS", "candidates for the last word of a command line, for shells"},
+    };
+    return options;
+}
+
+std::span<const ExitCode> ExitCodes()
+{
+    static const std::vector<ExitCode> codes = {
+        {0, "success"}, {2, "command line"},   {3, "config"},    {4, "data"},
+        {5, "model"},   {6, "device or disk"}, {70, "internal"}, {c_interruptedExitCode, "stopped"},
+    };
+    return codes;
+}
+
+std::vector<std::string> HelpTopics()
+{
+    std::vector<std::string> topics;
+    for (const Action& action : Actions())
+        topics.push_back(action.name);
+    for (const BlockRecord& block : Blocks())
+        topics.push_back(block.name);
+    for (const std::string& plugin : PluginNames())
+        topics.push_back(plugin);
+    for (const std::vector<std::string>& names : {FunctionNames(), MelCommandNames()})
+        topics.insert(topics.end(), names.begin(), names.end());
+    return topics;
+}
+
 std::string HelpText(std::string_view topic)
 {
     if (topic.empty())
@@ -381,6 +487,7 @@ std::string HelpText(std::string_view topic)
     if (text.empty())
         text = StreamBlockHelp(topic);
     append(OptionHelp(topic));
+    append(SynonymHelp(topic));
     if (text.empty())
         text = ValueHelp(topic);
     if (!text.empty())
@@ -395,6 +502,8 @@ std::string HelpText(std::string_view topic)
         candidates.push_back(std::move(function));
     if (const std::string why = WhyMissingAction(topic); !why.empty())
         Fail(ErrorKind::Usage, "no help: action '", topic, "' is not supported: ", why);
+    for (const Synonym& synonym : Synonyms())
+        candidates.insert(candidates.end(), synonym.words.begin(), synonym.words.end());
     Fail(ErrorKind::Usage, "no help on '", topic,
          "'; cntk --help lists actions, blocks, readers, functions of networks and commands of the edit action",
          DidYouMean(topic, candidates));

@@ -10,7 +10,7 @@ namespace cntk
 
 std::string Wrapped(std::string_view text, size_t indent, size_t firstColumn)
 {
-    constexpr size_t c_lineWidth = 100;
+    constexpr size_t c_lineWidth = 80;
     std::string result;
     size_t column = firstColumn;
     std::istringstream words{std::string(text)};
@@ -34,7 +34,7 @@ std::string Wrapped(std::string_view text, size_t indent, size_t firstColumn)
 
 std::string TerminalRow(const std::string& name, std::string_view doc)
 {
-    constexpr size_t c_docColumn = 34;
+    constexpr size_t c_docColumn = 28;
     std::string line = "  " + name;
     if (line.size() + 2 > c_docColumn)
         line += "\n" + std::string(c_docColumn, ' ');

@@ -45,7 +45,14 @@ std::string ModelPathOf(const ConfigParameters& block)
     {
         OptionInfo option;
         option.name = "modelPath";
-        FailMissing(block, option, false);
+        try
+        {
+            FailMissing(block, option, false);
+        }
+        catch (const Error& error)
+        {
+            throw error.Retold(error.Kind(), error.Message() + "; an example: modelPath=models/net.dnn", error.Where());
+        }
     }
     const ConfigValue& value = *found;
     std::string path = ResolveOutputPath(value.Text());
@@ -121,10 +128,38 @@ void WarnAboutWholeSequences(const CommandContext& command, const ConfigParamete
 
 } // namespace
 
+namespace
+{
+
+// "; this block hides ...", if a block around it has another block of the same name: 'Train=[SGD=[maxEpochs=3]]' on
+// the command line hides a block SGD at the root.
+std::string HiddenBlockHint(const ConfigParameters& sgd)
+{
+    const ConfigParameters* const holder = sgd.Parent();
+    for (const ConfigParameters* around = holder != nullptr ? holder->Parent() : nullptr; around != nullptr;
+         around = around->Parent())
+        for (const char* name : {"SGD", "optimizer"})
+            if (const ConfigParameters* const hidden = around->FindBlockHere(name))
+                return Concat("; this block '", sgd.Path(), "' at ", sgd.Where().Location(), " hides the block '", name,
+                              "' at ", hidden->Where().Location(), "; to change a value of that one write ", name,
+                              "=[...] instead");
+    return {};
+}
+
+} // namespace
+
 SgdOptions ReadSgdOptions(const CommandContext& command, const ConfigParameters& sgd)
 {
     Log& log = command.program.log;
-    SgdOptions options = ReadSgdOptions(sgd, command.program.dataType);
+    SgdOptions options;
+    try
+    {
+        options = ReadSgdOptions(sgd, command.program.dataType);
+    }
+    catch (const Error& error)
+    {
+        throw error.Retold(error.Kind(), error.Message() + HiddenBlockHint(sgd), error.Where());
+    }
     const ConfigParameters* const autoAdjust = sgd.FindBlock("AutoAdjust");
     const ConfigParameters& given = autoAdjust != nullptr ? *autoAdjust : sgd;
     std::vector<OptionProblem> ignored = FindIgnored(options);

@@ -230,6 +230,54 @@ void SaveIfChanged(const ComputationNetwork& network, const std::string& path, L
 namespace
 {
 
+// Names of all computed nodes except criteria.
+std::vector<std::string> ComputedNodeNames(const ComputationNetwork& network)
+{
+    std::vector<std::string> names;
+    for (const ComputationNodePtr& node : network.Nodes())
+        if (!node->Type().traits.isLeaf && !node->Type().traits.isCriterion)
+            names.push_back(node->Name());
+    return names;
+}
+
+} // namespace
+
+std::vector<ComputationNodePtr> OutputNodesOf(const CommandContext& command, const ComputationNetwork& network,
+                                              const std::vector<std::string>& names, const char* purpose)
+{
+    std::vector<ComputationNodePtr> nodes;
+    if (names.empty())
+    {
+        nodes = network.Group(NodeGroup::Output);
+        const std::vector<std::string> candidates = ComputedNodeNames(network);
+        if (nodes.empty() && candidates.empty())
+            Fail(ErrorKind::Model, "the model has no node that is computed; there is nothing to ", purpose);
+        if (nodes.empty())
+            Fail(ErrorKind::Model, "the model names no output node; give outputNodeNames=<node>, one of ",
+                 Join(candidates, ", "));
+        return nodes;
+    }
+    for (const std::string& name : names)
+    {
+        const ComputationNodePtr node = network.Find(name);
+        if (node == nullptr)
+        {
+            std::vector<std::string> all;
+            for (const ComputationNodePtr& candidate : network.Nodes())
+                all.push_back(candidate->Name());
+            FailAt(command.block.WhereOf("outputNodeNames"), ErrorKind::Config,
+                   "outputNodeNames: the model has no node '", name,
+                   "'; candidates: ", Join(ComputedNodeNames(network), ", "), DidYouMean(name, all));
+        }
+        if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
+            nodes.push_back(node);
+    }
+    return nodes;
+}
+
+namespace
+{
+
 // Prints each loop under the name of its last node, with its nodes, three in a line.
 void LogLoops(Log& log, const std::vector<ComputationNodePtr>& roots)
 {

@@ -76,6 +76,11 @@ void LogUncheckedModel(const CommandContext& command, const std::string& path, c
 // which began with the model resumes when all commands run again.
 void SaveIfChanged(const ComputationNetwork& network, const std::string& path, Log& log);
 
+// The nodes of the command's outputNodeNames, each once; without names the model's output nodes. Fails (Config) with
+// near names for an unknown node. purpose: "write", for messages.
+std::vector<ComputationNodePtr> OutputNodesOf(const CommandContext& command, const ComputationNetwork& network,
+                                              const std::vector<std::string>& names, const char* purpose);
+
 // Prints the original's log lines about a network: roots, each node with its shapes ("Validating --> ...").
 void LogNetwork(Log& log, const ComputationNetwork& network, int traceLevel);
 

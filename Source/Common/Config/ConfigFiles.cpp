@@ -22,6 +22,16 @@ namespace
 constexpr std::string_view c_include = "include=";
 constexpr const char* c_expectedForm = "expected configFile=<file>[+<file>...], without blanks around '='";
 
+// True for an argument that names an existing file with an extension: "exp.cntk" and "a.cntk+b.cntk" are config files.
+// Other names without a value mean name=true.
+bool NamesConfigFiles(const std::string& argument)
+{
+    if (argument.find('=') != std::string::npos || argument.find('.') == std::string::npos)
+        return false;
+    const std::string first = argument.substr(0, argument.find('+'));
+    return FileExists(ResolveInputPath(argument)) || (first != argument && FileExists(ResolveInputPath(first)));
+}
+
 std::string BaseName(const std::string& path)
 {
     const std::string slashed = ResolveOutputPath(path);
@@ -98,15 +108,12 @@ private:
                    "'; expected name=value, or one of the options that cntk --help lists");
         if (EqualsIgnoreCase(name, "configFile"))
             AddConfigFiles(index, equals == std::string::npos ? "" : argument.substr(equals + 1));
+        else if (NamesConfigFiles(argument))
+            AddConfigFiles(index, argument);
         else
         {
             if (EqualsIgnoreCase(name, "currentDirectory") && equals != std::string::npos)
                 ChangeDirectory(index, Unquoted(argument.substr(equals + 1)));
-            // A name alone means name=true, unless it is the name of an existing file with an extension.
-            const bool isName = equals == std::string::npos && argument.find('.') != std::string::npos;
-            if (isName && FileExists(ResolveInputPath(argument)))
-                FailAt(PositionOfArgument(index), ErrorKind::Usage, "argument ", index + 1, " '", argument,
-                       "' is a file; config files are given as configFile=", argument);
             if (argument.starts_with(c_include))
                 AddIncludes(m_commandLine, m_offsets[index], argument);
             else
@@ -154,7 +161,7 @@ private:
                        "'; did you mean configFile", argument.substr(equals), "?");
             if (equals == std::string::npos && argument.find('.') != std::string::npos)
                 FailAt(PositionOfArgument(i), ErrorKind::Usage, "argument ", i + 1, " '", argument,
-                       "' is no name=value, and no file of that name exists; config files are given as "
+                       "' is no name=value, and no file of that name exists; a config file is given by its name or as "
                        "configFile=<file>",
                        NearFilesHint(argument));
         }
@@ -233,9 +240,10 @@ private:
             FailAt(where, ErrorKind::Config, "variables cannot be used in an include line, found '", list, "'");
         for (const std::string_view part : Split(list, '+'))
         {
-            const std::string path(Trim(part));
-            if (path.empty())
+            const std::string written(Trim(part));
+            if (written.empty())
                 FailAt(where, ErrorKind::Config, "the include line names no file; expected include=<file>[+<file>...]");
+            const std::string path = FindIncluded(written, source->Name());
             if (!m_included.insert(path).second)
             {
                 m_result.notices.push_back("Warning: Config file included multiple times.  Not including config file "
@@ -243,22 +251,20 @@ private:
                                            path);
                 continue;
             }
-            if (!FileExists(ResolveInputPath(path)))
-                FailBesideIncluder(path, source->Name(), where);
             AddFile(path, where, true);
         }
     }
 
-    // Fails if the path is relative to the including file. Paths are relative to the working directory.
-    void FailBesideIncluder(const std::string& path, const std::string& includer, const SourcePos& where) const
+    // Paths are relative to the working directory. A file that does not exist there is looked for in the folder of the
+    // including file.
+    static std::string FindIncluded(const std::string& path, const std::string& includer)
     {
-        const size_t slash = ResolveOutputPath(includer).rfind('/');
-        if (slash == std::string::npos || path.starts_with('/'))
-            return;
-        const std::string beside = includer.substr(0, slash + 1) + path;
-        if (FileExists(ResolveInputPath(beside)))
-            FailAt(where, ErrorKind::Config, "included file '", path, "' does not exist in working directory '",
-                   WorkingDirectory(), "'; '", beside, "' does, but paths are relative to the working directory");
+        const std::string slashed = ResolveOutputPath(includer);
+        const size_t slash = slashed.rfind('/');
+        if (slash == std::string::npos || path.starts_with('/') || FileExists(ResolveInputPath(path)))
+            return path;
+        const std::string beside = slashed.substr(0, slash + 1) + path;
+        return FileExists(ResolveInputPath(beside)) ? beside : path;
     }
 
     void ChangeDirectory(size_t index, const std::string& folder)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Common/Config/ConfigParameters.h"
+#include "Common/Config/ErrorCollection.h"
 
 #include <functional>
 #include <limits>
@@ -336,27 +337,34 @@ std::optional<ConfigValue> FindOption(const ConfigParameters& block, const Optio
 const ConfigParameters* FindOptionBlock(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
 [[noreturn]] void FailMissing(const ConfigParameters& block, const OptionInfo& info, bool isLocal);
 
-// Reads every row of S::Options() from the block or its enclosing blocks. Defaults are the member initialisers.
+template <class S>
+void ReadOption(const ConfigParameters& block, const Option<S>& option, S& options)
+{
+    if (!option.read)
+    {
+        const ConfigParameters* const inner =
+            option.readBlock ? FindOptionBlock(block, option.info, option.isLocal) : nullptr;
+        if (inner)
+            option.readBlock(options, *inner);
+        return;
+    }
+    const std::optional<ConfigValue> value = FindOption(block, option.info, option.isLocal);
+    if (option.info.isRequired && (!value || value->Text().empty()))
+        FailMissing(block, option.info, option.isLocal);
+    if (value)
+        option.read(options, *value);
+}
+
+// Reads every row of S::Options() from the block or its enclosing blocks. Defaults are the member initialisers. Fails
+// with the first wrong value; notes describe the others.
 template <class S>
 S ReadOptions(const ConfigParameters& block)
 {
     S options{};
+    ErrorCollection errors;
     for (const Option<S>& option : S::Options())
-    {
-        if (!option.read)
-        {
-            const ConfigParameters* const inner =
-                option.readBlock ? FindOptionBlock(block, option.info, option.isLocal) : nullptr;
-            if (inner)
-                option.readBlock(options, *inner);
-            continue;
-        }
-        const std::optional<ConfigValue> value = FindOption(block, option.info, option.isLocal);
-        if (option.info.isRequired && (!value || value->Text().empty()))
-            FailMissing(block, option.info, option.isLocal);
-        if (value)
-            option.read(options, *value);
-    }
+        errors.Try([&] { ReadOption(block, option, options); });
+    errors.ThrowIfAny();
     return options;
 }
 

@@ -2,6 +2,7 @@
 #include "Common/Config/UnusedKeys.h"
 
 #include "Common/Config/ConfigTree.h"
+#include "Common/Config/Synonyms.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 
@@ -119,9 +120,29 @@ public:
         return names;
     }
 
+    // Returns the block's name for a word of other programs: maxEpochs for epochs. Empty if the block has none.
+    std::string SynonymIn(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        const Synonym* const synonym = FindSynonym(entry.name);
+        if (synonym == nullptr)
+            return {};
+        const std::vector<const OptionInfo*> options = OptionsOf(block);
+        const bool isKnown = std::any_of(options.begin(), options.end(),
+                                         [&](const OptionInfo* option) { return HasName(*option, synonym->names[0]); });
+        return isKnown ? synonym->names[0] : std::string();
+    }
+
+    // True if the entry's name is probably a misspelt name of the block, or another program's word for one.
+    bool IsSlip(const ConfigParameters& block, const ConfigEntry& entry) const
+    {
+        return !SynonymIn(block, entry).empty() || !NearestNames(entry.name, NamesIn(block, entry)).empty();
+    }
+
     // "; did you mean ...?" with names known in the block, else with names known anywhere. Empty if no name is near.
     std::string NearNames(const ConfigParameters& block, const ConfigEntry& entry) const
     {
+        if (const std::string name = SynonymIn(block, entry); !name.empty())
+            return "; did you mean '" + name + "'?";
         const std::string near = DidYouMean(entry.name, NamesIn(block, entry));
         if (!near.empty())
             return near;
@@ -376,7 +397,7 @@ public:
                 continue;
             if (found.message.empty())
                 found = FindStray(block, *entry, m_keys);
-            if (found.message.empty() && onlySlips && NearestNames(entry->name, m_keys.NamesIn(block, *entry)).empty())
+            if (found.message.empty() && onlySlips && !m_keys.IsSlip(block, *entry))
                 continue;
             if (found.message.empty())
                 found.message = DescribeUnknown(block, *entry);

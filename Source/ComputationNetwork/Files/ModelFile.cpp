@@ -178,7 +178,13 @@ class ModelFileReader
 {
 public:
     explicit ModelFileReader(const std::string& path)
-        : m_file(RequireModelFile(path)), m_text(m_file.Text()), m_path(path), m_in(m_text, path, "model file")
+        : m_file(RequireModelFile(path)), m_text(m_file->Text()), m_path(path), m_in(m_text, path, "model file")
+    {
+        ReadBeginning();
+    }
+    // The bytes must outlive the reader. name: for messages.
+    ModelFileReader(std::string_view bytes, const std::string& name)
+        : m_text(bytes), m_path(name), m_in(m_text, name, "model file")
     {
         ReadBeginning();
     }
@@ -202,8 +208,22 @@ public:
         const std::string word = m_in.WideText("the precision of a node");
         if (word != "float" && word != "double")
             m_in.Damaged(position, "the precision of a node ('float' or 'double')", m_in.Describe(position));
-        return word == "float" ? DataType::Float32 : DataType::Float64;
+        const DataType type = word == "float" ? DataType::Float32 : DataType::Float64;
+        m_hasDouble = m_hasDouble || type == DataType::Float64;
+        return type;
     }
+
+    // The precision of the first values, without moving the position. Call before ReadNodes.
+    DataType FirstPrecision(DataType fallback)
+    {
+        if (m_nodeCount == 0)
+            return fallback;
+        const size_t position = m_in.Position();
+        const DataType type = ReadPrecision(fallback);
+        m_in.Seek(position);
+        return type;
+    }
+    bool HasDouble() const { return m_hasDouble; } // one of the nodes read has double precision
 
     // Calls create(type name, node name) and lets the returned node read its fields.
     void ReadNodes(DataType dataType, Device& device,
@@ -212,7 +232,8 @@ public:
         ModelArchive archive(m_in, m_version, m_isOldDialect, dataType, device);
         for (size_t i = 0; i < m_nodeCount; i++)
         {
-            archive.SetElementType(ReadPrecision(dataType));
+            const DataType precision = ReadPrecision(dataType);
+            archive.SetElementType(precision);
             std::string typeName = m_in.WideText("the type of a node");
             // Later versions gave this name to another type.
             if (m_isOldDialect && EqualsIgnoreCase(typeName, "Reshape"))
@@ -279,12 +300,13 @@ private:
         return elementSize == 4 ? DataType::Float32 : elementSize == 8 ? DataType::Float64 : fallback;
     }
 
-    MappedFile m_file;
+    std::optional<MappedFile> m_file;
     std::string_view m_text;
     std::string m_path;
     ByteReader m_in;
     uint64_t m_version = 1;
     bool m_isOldDialect = false;
+    bool m_hasDouble = false;
     size_t m_nodeCount = 0;
     std::optional<DataType> m_guessedType;
 };
@@ -483,6 +505,44 @@ std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType 
 {
     ModelFileReader file(path);
     return ReadModel(file, dataType, std::move(device), registry);
+}
+
+namespace
+{
+
+// open: makes a reader of the file. It is called again for the rare file with mixed precisions that begins with float.
+template <class Open>
+std::unique_ptr<ComputationNetwork> ReadInItsPrecision(const Open& open, const std::shared_ptr<Device>& device,
+                                                       const NodeRegistry& registry)
+{
+    ModelFileReader file = open();
+    const DataType type = file.FirstPrecision(DataType::Float32);
+    std::unique_ptr<ComputationNetwork> network = ReadModel(file, type, device, registry);
+    if (type == DataType::Float64 || !file.HasDouble())
+        return network;
+    network.reset();
+    ModelFileReader again = open();
+    return ReadModel(again, DataType::Float64, device, registry);
+}
+
+} // namespace
+
+std::unique_ptr<ComputationNetwork>
+LoadModelInItsPrecision(const std::string& path, const std::shared_ptr<Device>& device, const NodeRegistry& registry)
+{
+    return ReadInItsPrecision([&] { return ModelFileReader(path); }, device, registry);
+}
+
+std::unique_ptr<ComputationNetwork> LoadModelFromMemory(std::string_view bytes, const std::string& name,
+                                                        std::optional<DataType> dataType,
+                                                        const std::shared_ptr<Device>& device,
+                                                        const NodeRegistry& registry)
+{
+    const auto open = [&] { return ModelFileReader(bytes, name); };
+    if (!dataType)
+        return ReadInItsPrecision(open, device, registry);
+    ModelFileReader file = open();
+    return ReadModel(file, *dataType, device, registry);
 }
 
 void SaveModel(const ComputationNetwork& network, const std::string& path)

@@ -5,6 +5,7 @@
 #include "ComputationNetwork/ComputationNetwork.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,16 @@ namespace cntk
 std::unique_ptr<ComputationNetwork> LoadModel(const std::string& path, DataType dataType,
                                               std::shared_ptr<Device> device,
                                               const NodeRegistry& registry = NodeRegistry::Standard());
+// Like LoadModel, in the precision of the file's values: double if any of them is, float if there are none.
+std::unique_ptr<ComputationNetwork> LoadModelInItsPrecision(const std::string& path,
+                                                            const std::shared_ptr<Device>& device,
+                                                            const NodeRegistry& registry = NodeRegistry::Standard());
+// Like LoadModel for the bytes of a model file, which are not needed afterwards. name: for messages. Without a dataType
+// like LoadModelInItsPrecision.
+std::unique_ptr<ComputationNetwork> LoadModelFromMemory(std::string_view bytes, const std::string& name,
+                                                        std::optional<DataType> dataType,
+                                                        const std::shared_ptr<Device>& device,
+                                                        const NodeRegistry& registry = NodeRegistry::Standard());
 // Writes the file completely or not at all (temporary name, fsync, rename).
 void SaveModel(const ComputationNetwork& network, const std::string& path);
 // Like SaveModel, but leaves a file with the same bytes and its time unchanged, and returns false.

@@ -19,7 +19,7 @@ public:
     static constexpr NodeKind c_kind = NodeKind::Parameter;
     void InferShape(ShapeInference& inference) override;
     void ForwardProp(const FrameRange&) override {}
-    void BeginForwardProp() override { m_value = m_values.View(); }
+    void BeginForwardProp() override { ViewValues(); }
     void SerializeFields(ModelArchive& archive) override;
     void SetParameters(const NodeParameters& parameters) override; // rows, cols, init, value, initValueScale, ...
     std::string DescribeFields() const override;
@@ -29,8 +29,16 @@ public:
     // Sets the shape. Zero dimensions are inferred later; inferring sets the values to 0 unless an initialisation is
     // pending. Values are kept if the size of their matrix does not change ([M x N] becomes [M x 1 x 1 x N]).
     void SetParameterShape(const TensorShape& shape);
-    Matrix& Values() { return m_values; }
-    const Matrix& Values() const { return m_values; }
+    Matrix& Values() { return *m_values; }
+    const Matrix& Values() const { return *m_values; }
+    // The storage of the values. Parameters of several networks can share it if their devices compute in host memory or
+    // are the same: an update through one of them changes all. The storage keeps its size, and its device must outlive
+    // it.
+    const std::shared_ptr<Matrix>& Storage() const { return m_values; }
+    // Replaces the values by a storage that other parameters may share. A change of the shape that needs another matrix
+    // size, or loading, gives this parameter a storage of its own again. Fails (Internal) if the storage has another
+    // element type, device or size than the shape's matrix.
+    void ShareStorage(std::shared_ptr<Matrix> storage, const TensorShape& shape);
     float LearningRateMultiplier() const { return m_learningRateMultiplier; }
     void SetLearningRateMultiplier(float multiplier) { m_learningRateMultiplier = multiplier; }
 
@@ -58,8 +66,9 @@ private:
     void SetInitialization(const NodeParameters& parameters);
     void InferFromFileSize(size_t rows, size_t columns);
     void LoadOldShape(ModelArchive& archive, TensorShape& shape);
+    void ViewValues(); // for operations of this node's device
 
-    Matrix m_values;
+    std::shared_ptr<Matrix> m_values = std::make_shared<Matrix>(); // never null
     float m_learningRateMultiplier = 1;
     std::optional<Initialization> m_pending;
 };
@@ -99,6 +108,10 @@ public:
     std::string DescribeFields() const override;
 
     bool IsSparseInput() const { return m_isSparseInput; }
+    // True: a backward pass computes the gradient of the data, as for a trained parameter. Default: false. Set before
+    // an evaluator is made.
+    void SetTakesGradient(bool takesGradient) { m_takesGradient = takesGradient; }
+    bool IsTrainableLeaf() const override { return m_takesGradient; }
     void SetSampleShape(const TensorShape& shape);
     const std::string& DynamicAxis() const { return m_dynamicAxis; }
     void SetLayout(MBLayoutPtr layout); // the network's layout of this node's dynamic axis
@@ -128,6 +141,7 @@ private:
     void MakeDense();
 
     bool m_isSparseInput;
+    bool m_takesGradient = false;
     bool m_isReadAsSparse = false;
     bool m_denseIsMissing = false;
     std::string m_dynamicAxis;

@@ -112,7 +112,7 @@ void LearnableParameterNode::InferShape(ShapeInference& inference)
     if (inference.IsFinalPass() && SampleLayout().HasUnknown())
         Fail(ErrorKind::Model, "the dimensions [", SampleLayout().ToString(), "] of parameter '", Name(),
              "' are not known: no node that uses it determines them; give them");
-    m_value = m_values.View();
+    ViewValues();
 }
 
 void LearnableParameterNode::InferDimensions(const TensorShape& expected)
@@ -140,21 +140,46 @@ void LearnableParameterNode::SetParameterShape(const TensorShape& shape)
     SetShape(shape, nullptr);
     if (shape.HasUnknown())
     {
-        m_values = Matrix();
+        m_values = std::make_shared<Matrix>();
         m_value = MatrixView();
         return;
     }
-    if (!m_values.IsAllocated() || m_values.Rows() != shape.MatrixRows() || m_values.Columns() != shape.MatrixColumns())
-        WithNote([&] { m_values = Matrix(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice()); },
-                 [&] { return Concat("for parameter '", Name(), "' of ", shape.ToString()); });
-    m_value = m_values.View();
+    if (!m_values->IsAllocated() || m_values->Rows() != shape.MatrixRows() ||
+        m_values->Columns() != shape.MatrixColumns())
+        WithNote(
+            [&] {
+                m_values =
+                    std::make_shared<Matrix>(shape.MatrixRows(), shape.MatrixColumns(), GetDataType(), GetDevice());
+            },
+            [&] { return Concat("for parameter '", Name(), "' of ", shape.ToString()); });
+    ViewValues();
     if (m_pending)
         Initialize(*std::exchange(m_pending, std::nullopt));
 }
 
+void LearnableParameterNode::ViewValues()
+{
+    m_value = m_values->View();
+    if (m_value.device != nullptr)
+        m_value.device = &GetDevice();
+}
+
+void LearnableParameterNode::ShareStorage(std::shared_ptr<Matrix> storage, const TensorShape& shape)
+{
+    const bool isInReach =
+        &storage->GetDevice() == &GetDevice() || (storage->GetDevice().IsHostMemory() && GetDevice().IsHostMemory());
+    if (storage->Type() != GetDataType() || !isInReach || storage->Rows() != shape.MatrixRows() ||
+        storage->Columns() != shape.MatrixColumns())
+        Fail(ErrorKind::Internal, "the storage for parameter '", Name(), "' has another element type, device or size");
+    m_pending.reset();
+    m_values = std::move(storage);
+    SetShape(shape, nullptr);
+    ViewValues();
+}
+
 void LearnableParameterNode::Initialize(const Initialization& initialization)
 {
-    if (SampleLayout().HasUnknown() || !m_values.IsAllocated())
+    if (SampleLayout().HasUnknown() || !m_values->IsAllocated())
     {
         m_pending = initialization;
         return;
@@ -170,17 +195,17 @@ void LearnableParameterNode::Initialize(const Initialization& initialization)
                   case Initialization::Kind::Uniform:
                   {
                       const T range = T(0.05f) * number;
-                      Ops::FillUniform(m_values, -range, range, initialization.seed);
+                      Ops::FillUniform(*m_values, -range, range, initialization.seed);
                       break;
                   }
                   case Initialization::Kind::Gaussian:
                   {
-                      const T deviation = T(0.2f) * number / std::sqrt(T(m_values.Columns()));
-                      Ops::FillGaussian(m_values, 0, deviation, initialization.seed);
+                      const T deviation = T(0.2f) * number / std::sqrt(T(m_values->Columns()));
+                      Ops::FillGaussian(*m_values, 0, deviation, initialization.seed);
                       break;
                   }
                   case Initialization::Kind::Fixed:
-                      Ops::Fill(m_values, number);
+                      Ops::Fill(*m_values, number);
                       break;
                   }
               });
@@ -206,11 +231,11 @@ void LearnableParameterNode::InitFromFile(const std::string& path)
     const TextMatrix text = ReadTextMatrix(path);
     if (SampleLayout().HasUnknown())
         InferFromFileSize(text.rows, text.columns);
-    if (text.rows != m_values.Rows() || text.columns != m_values.Columns())
+    if (text.rows != m_values->Rows() || text.columns != m_values->Columns())
         Fail(ErrorKind::Data, "file '", path, "' holds ", Counted(text.rows, "row"), " of ",
              Counted(text.columns, "number"), ", but parameter '", Name(), "' is [", SampleLayout().ToString(),
-             "]; expected ", Counted(m_values.Rows(), "line"), " of ", Counted(m_values.Columns(), "number"));
-    m_values.FromHost(text.values);
+             "]; expected ", Counted(m_values->Rows(), "line"), " of ", Counted(m_values->Columns(), "number"));
+    m_values->FromHost(text.values);
     m_pending.reset();
 }
 
@@ -294,18 +319,18 @@ void LearnableParameterNode::SerializeFields(ModelArchive& archive)
     }
     else
         LoadOldShape(archive, shape);
-    if (!m_values.IsAllocated())
-        m_values = Matrix(0, 0, GetDataType(), GetDevice());
-    archive.MatrixField(m_values);
+    if (archive.IsLoading() || !m_values->IsAllocated())
+        m_values = std::make_shared<Matrix>(0, 0, GetDataType(), GetDevice());
+    archive.MatrixField(*m_values);
     if (!archive.IsLoading())
         return;
-    if (m_values.Elements() != shape.Elements())
+    if (m_values->Elements() != shape.Elements())
         Fail(ErrorKind::Model, "parameter '", Name(), "' has the dimensions [", shape.ToString(),
-             "], but its matrix is ", m_values.Rows(), " x ", m_values.Columns());
-    m_values.Reshape(shape.MatrixRows(), shape.MatrixColumns());
+             "], but its matrix is ", m_values->Rows(), " x ", m_values->Columns());
+    m_values->Reshape(shape.MatrixRows(), shape.MatrixColumns());
     m_pending.reset();
     SetShape(shape, nullptr);
-    m_value = m_values.View();
+    ViewValues();
 }
 
 // Reads the shape of versions 1 and 2: rows = 0 announces a shape (autumn 2015), otherwise the file has rows and

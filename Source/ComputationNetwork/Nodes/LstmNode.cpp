@@ -117,6 +117,7 @@ private:
         }
     }
 
+    void KeepRows(History& after) const;
     void TakeStateBefore(size_t time);
     void ForwardStep(size_t time);
     void ComputeDeltas();
@@ -183,16 +184,16 @@ void LstmNode::BeginForwardProp()
         m_history[m_current].isValid = false;
     const History& history = m_history[m_current];
     const size_t rows = layout.ParallelSequences();
-    const bool goesOn = history.isValid && history.values.Columns() == AllSequences(layout);
+    const bool continues = history.isValid && history.values.Columns() == AllSequences(layout);
     m_sources.resize(layout.Columns());
     for (size_t time = 0; time < layout.TimeSteps(); time++)
         for (size_t row = 0; row < rows; row++)
         {
             const bool isStart = layout.IsBeyondStart(row, time, 1); // also true for a gap
-            m_sources[time * rows + row] = isStart    ? Source::Start
-                                           : time > 0 ? Source::StepBefore
-                                           : goesOn   ? Source::MinibatchBefore
-                                                      : Source::Start;
+            m_sources[time * rows + row] = isStart     ? Source::Start
+                                           : time > 0  ? Source::StepBefore
+                                           : continues ? Source::MinibatchBefore
+                                                       : Source::Start;
         }
 }
 
@@ -366,9 +367,33 @@ void LstmNode::EndForwardProp()
         after.values = Matrix(2 * Cells(), all, GetDataType(), GetDevice());
     if (BeginsMinibatch())
         after.values.Resize(2 * Cells(), all);
+    if (layout.HasGaps() && !m_isTraining && !IsPart())
+        return KeepRows(after);
     const MatrixView kept = after.values.View().Columns(FirstSequence(), rows);
     Ops::Copy(At(Value(), steps - 1), kept.Rows(0, Cells()));
     Ops::Copy(At(Part(c_cells, 0), steps - 1), kept.Rows(Cells(), Cells()));
+}
+
+// Rows may end before the last step, and each of them may continue.
+void LstmNode::KeepRows(History& after) const
+{
+    const MBLayout& layout = *GetMBLayout();
+    const History& before = m_history[m_current];
+    const size_t rows = layout.ParallelSequences();
+    for (size_t row = 0; row < rows; row++)
+    {
+        const size_t steps = StepsOfRow(layout, row);
+        const MatrixView kept = after.values.View().Columns(row, 1);
+        if (steps > 0)
+        {
+            Ops::Copy(At(Value(), steps - 1, row, 1), kept.Rows(0, Cells()));
+            Ops::Copy(At(Part(c_cells, 0), steps - 1, row, 1), kept.Rows(Cells(), Cells()));
+        }
+        else if (before.isValid && before.values.Columns() == rows)
+            Ops::Copy(before.values.View().Columns(row, 1), kept);
+        else
+            Ops::Fill(kept, 0);
+    }
 }
 
 void LstmNode::SaveState(std::string& bytes) const

@@ -14,6 +14,14 @@ namespace cntk
 namespace
 {
 
+// Views a value or gradient with a column for each run of the first dimension: samples of several dimensions have
+// several.
+MatrixView AlongFirstDimension(const ComputationNode& node, const MatrixView& view)
+{
+    const size_t rows = node.SampleLayout()[0];
+    return view.rows == rows ? view : Reshaped(view, rows, view.Elements() / rows);
+}
+
 // Softmax and LogSoftmax: a column function whose gradient reads the output only.
 class SoftmaxNode final : public ComputationNode
 {
@@ -28,10 +36,14 @@ public:
         RequireDenseInputs(*this, inference);
         SetShape(Input(0)->SampleLayout(), Input(0)->GetMBLayout());
     }
-    void ForwardProp(const FrameRange& range) override { m_forward(Input(0)->Value(range), Value(range)); }
+    void ForwardProp(const FrameRange& range) override
+    {
+        m_forward(AlongFirstDimension(*this, Input(0)->Value(range)), AlongFirstDimension(*this, Value(range)));
+    }
     void BackpropTo(size_t input, const FrameRange& range) override
     {
-        m_backward(Gradient(range), Value(range), InputGradient(input, range));
+        m_backward(AlongFirstDimension(*this, Gradient(range)), AlongFirstDimension(*this, Value(range)),
+                   AlongFirstDimension(*this, InputGradient(input, range)));
     }
 
 private:
@@ -51,19 +63,20 @@ public:
     std::vector<TemporarySpec> Temporaries() const override
     {
         TemporarySpec largest;
-        largest.rows = 1;
-        largest.fixedColumns = HasMBLayout() ? 0 : ValueColumns();
+        largest.rows = HasMBLayout() ? SampleElements() / SampleLayout()[0] : 1;
+        largest.fixedColumns = HasMBLayout() ? 0 : SampleElements() / SampleLayout()[0];
         largest.life = TemporarySpec::Lifetime::Forward;
-        return {largest, FixedColumn(ValueRows(), TemporarySpec::Lifetime::Forward)};
+        return {largest, FixedColumn(SampleLayout()[0], TemporarySpec::Lifetime::Forward)};
     }
     void ForwardProp(const FrameRange& range) override
     {
-        const MatrixView largest = Temporary(0, range);
+        const MatrixView value = AlongFirstDimension(*this, Value(range));
+        const MatrixView largest = Reshaped(Temporary(0, range), 1, value.columns);
         const MatrixView rowNumbers = Temporary(1, FrameRange::All());
         FillRowNumbers(rowNumbers);
-        Ops::ArgMax(Input(0)->Value(range), largest);
-        Ops::Elementwise(ElementwiseOp::Difference, rowNumbers, largest, Value(range));
-        Ops::Elementwise(ElementwiseOp::Not, Value(range), Value(range));
+        Ops::ArgMax(AlongFirstDimension(*this, Input(0)->Value(range)), largest);
+        Ops::Elementwise(ElementwiseOp::Difference, rowNumbers, largest, value);
+        Ops::Elementwise(ElementwiseOp::Not, value, value);
     }
     // The gradient is zero almost everywhere.
     void BackpropTo(size_t, const FrameRange&) override {}
@@ -132,37 +145,43 @@ void RegisterSoftmaxFamily(NodeRegistry& registry)
     const NodeTraits readsOutput = {.backpropReadsInputs = false, .backpropReadsOutput = true};
     const std::vector<GradientSample> samples = {Case({Data({5}, -3, 3)}), Case({Parameter({4, 3}, -3, 3)}),
                                                  Case({Data({2, 3}, -3, 3)})};
-    registry.Add({.name = "Softmax",
-                  .aliases = {},
-                  .doc = "v_i = exp(x_i) / sum_k exp(x_k) in each column.",
-                  .inputs = {1, 1},
-                  .inputNames = {"x"},
-                  .traits = readsOutput,
-                  .parameters = {},
-                  .samples = samples,
-                  .bookSection = "4.1.4.6",
-                  .create = [] { return std::make_shared<SoftmaxNode>(Ops::Softmax, Ops::SoftmaxGradient); }});
-    registry.Add({.name = "LogSoftmax",
-                  .aliases = {},
-                  .doc = "v_i = x_i - log(sum_k exp(x_k)) in each column.",
-                  .inputs = {1, 1},
-                  .inputNames = {"x"},
-                  .traits = readsOutput,
-                  .parameters = {},
-                  .samples = samples,
-                  .bookSection = "4.1.4.7",
-                  .create = [] { return std::make_shared<SoftmaxNode>(Ops::LogSoftmax, Ops::LogSoftmaxGradient); }});
-    registry.Add<HardmaxNode>({.name = "Hardmax",
-                               .aliases = {},
-                               .doc = "v_i = 1 for the largest element of each column (the first on ties), else 0. Its "
-                                      "gradient is 0.",
-                               .inputs = {1, 1},
-                               .inputNames = {"x"},
-                               .traits = {.backpropReadsInputs = false, .backpropReadsOutput = false},
-                               .parameters = {},
-                               .samples = samples,
-                               .bookSection = "",
-                               .create = {}});
+    registry.Add(
+        {.name = "Softmax",
+         .aliases = {},
+         .doc = "v_i = exp(x_i) / sum_k exp(x_k) in each column; samples of several dimensions have one for each run "
+                "of the first dimension.",
+         .inputs = {1, 1},
+         .inputNames = {"x"},
+         .traits = readsOutput,
+         .parameters = {},
+         .samples = samples,
+         .bookSection = "4.1.4.6",
+         .create = [] { return std::make_shared<SoftmaxNode>(Ops::Softmax, Ops::SoftmaxGradient); }});
+    registry.Add(
+        {.name = "LogSoftmax",
+         .aliases = {},
+         .doc = "v_i = x_i - log(sum_k exp(x_k)) in each column; samples of several dimensions have one for each run "
+                "of the first dimension.",
+         .inputs = {1, 1},
+         .inputNames = {"x"},
+         .traits = readsOutput,
+         .parameters = {},
+         .samples = samples,
+         .bookSection = "4.1.4.7",
+         .create = [] { return std::make_shared<SoftmaxNode>(Ops::LogSoftmax, Ops::LogSoftmaxGradient); }});
+    registry.Add<HardmaxNode>(
+        {.name = "Hardmax",
+         .aliases = {},
+         .doc = "v_i = 1 for the largest element of each column (the first on ties), else 0; samples "
+                "of several dimensions have one for each run of the first dimension. Its "
+                "gradient is 0.",
+         .inputs = {1, 1},
+         .inputNames = {"x"},
+         .traits = {.backpropReadsInputs = false, .backpropReadsOutput = false},
+         .parameters = {},
+         .samples = samples,
+         .bookSection = "",
+         .create = {}});
 }
 
 void RegisterStatistics(NodeRegistry& registry)

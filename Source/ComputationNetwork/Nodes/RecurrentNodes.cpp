@@ -241,6 +241,8 @@ void DelayNode::Keep(const History& before, History& after) const
         after.values = Matrix(ValueRows(), delay * all, GetDataType(), GetDevice());
     if (BeginsMinibatch())
         after.values.Resize(ValueRows(), delay * all);
+    if (layout.HasGaps() && !m_isTraining && !IsPart())
+        return KeepRows(before, after);
     const size_t fromHere = std::min(steps, delay);
     after.validSteps = fromHere;
     // All steps are copied together; those of a part one by one.
@@ -258,6 +260,29 @@ void DelayNode::Keep(const History& before, History& after) const
                   after.values.View().Columns(step * all + first, columns));
     }
     after.validSteps = std::min(delay, fromHere + before.validSteps);
+}
+
+// Rows may end before the last step, and each of them may continue.
+void DelayNode::KeepRows(const History& before, History& after) const
+{
+    const MBLayout& layout = *GetMBLayout();
+    const size_t rows = layout.ParallelSequences(), delay = TimeStep();
+    const bool hasBefore = before.parallelSequences == rows && before.validSteps > 0;
+    for (size_t row = 0; row < rows; row++)
+    {
+        const size_t steps = StepsOfRow(layout, row);
+        for (size_t back = 1; back <= delay; back++)
+        {
+            const MatrixView to = after.values.View().Columns((delay - back) * rows + row, 1);
+            if (back <= steps)
+                Ops::Copy(Source().Columns((steps - back) * rows + row, 1), to);
+            else if (hasBefore && back - steps <= before.validSteps)
+                Ops::Copy(before.values.View().Columns((delay - (back - steps)) * rows + row, 1), to);
+            else
+                Ops::Fill(to, m_initialValue);
+        }
+    }
+    after.validSteps = delay;
 }
 
 void DelayNode::EndForwardProp()
@@ -311,6 +336,14 @@ void DelayNode::SelectState(std::span<const size_t> sources)
     History& next = m_history[1 - m_current];
     if (next.validSteps > 0)
         SelectColumns(next.values, sources);
+}
+
+size_t RecurrentState::StepsOfRow(const MBLayout& layout, size_t row)
+{
+    size_t steps = layout.TimeSteps();
+    while (steps > 0 && layout.IsGap(row, steps - 1))
+        steps--;
+    return steps;
 }
 
 bool RecurrentState::StartsAfresh(const MBLayout& layout)

@@ -48,6 +48,8 @@ protected:
     // Moves, within each group of sources.size() columns, column sources[s] to column s.
     static void SelectColumns(Matrix& values, std::span<const size_t> sources);
     size_t FirstSequence() const { return m_window.first; }
+    // Steps of a parallel sequence before the gap at its end.
+    static size_t StepsOfRow(const MBLayout& layout, size_t row);
     void AppendWindow(std::vector<uint64_t>& key) const { key.insert(key.end(), {m_window.first, m_window.all}); }
     size_t AllSequences(const MBLayout& layout) const { return IsPart() ? m_window.all : layout.ParallelSequences(); }
 
@@ -122,6 +124,7 @@ private:
     void FillMixedStep(size_t time, size_t firstSequence, size_t count);
     bool GoesOn() const;
     void Keep(const History& before, History& after) const;
+    void KeepRows(const History& before, History& after) const;
 
     bool m_isPast;
     int32_t m_timeStep = 1;

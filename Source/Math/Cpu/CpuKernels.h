@@ -123,7 +123,6 @@ public:
     void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output) override;
     void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
                                TouchedColumns& touched) override;
-    void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) override;
     void ToDense(const SparseView& s, const MatrixView& output) override;
 
     void LogSoftmax(const MatrixView& input, const MatrixView& output) override;
@@ -168,8 +167,6 @@ public:
 
     void MomentumUpdate(const MatrixView& parameter, const MatrixView& smoothed, const MatrixView& gradient,
                         double rate, double momentum, const TouchedColumns* touched) override;
-    bool Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
-                 const TouchedColumns* touched) override;
     void UpdateParameter(const UpdateCall& call, const MatrixView& parameter, std::span<const MatrixView> states,
                          const MatrixView& gradient) override;
 

@@ -252,23 +252,6 @@ void CpuKernels::MultiplyByTransposeOf(const MatrixView& a, const SparseView& s,
     touched.Order(c.columns);
 }
 
-void CpuKernels::ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)
-{
-    Visit(a.type,
-          [&]<class T>(const VectorKernels<T>& kernels)
-          {
-              ForEachPart(m_pool, a.columns, 16, UsefulThreads(a.Elements(), m_pool),
-                          [&](int, size_t begin, size_t end)
-                          {
-                              for (size_t column = begin; column < end; ++column)
-                              {
-                                  output.As<T>()[column * output.stride] = T(kernels.innerProduct(
-                                      a.As<T>() + column * a.stride, b.As<T>() + column * b.stride, a.rows));
-                              }
-                          });
-          });
-}
-
 void CpuKernels::ToDense(const SparseView& s, const MatrixView& output)
 {
     VisitType(output.type,

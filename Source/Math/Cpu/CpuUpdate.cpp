@@ -100,25 +100,6 @@ void CpuKernels::MomentumUpdate(const MatrixView& parameter, const MatrixView& s
           });
 }
 
-bool CpuKernels::Descend(const MatrixView& parameter, const MatrixView& gradient, double rate,
-                         const TouchedColumns* touched)
-{
-    Visit(parameter.type,
-          [&]<class T>(const VectorKernels<T>& kernels)
-          {
-              const UpdateNumbers<T> numbers(rate, 0, touched != nullptr);
-              ForEachStretch(m_pool, {parameter, gradient}, touched,
-                             [&](size_t column, size_t row, size_t count)
-                             {
-                                 kernels.descend({.parameter = At<T>(parameter, column, row),
-                                                  .gradient = At<T>(gradient, column, row),
-                                                  .rows = count},
-                                                 numbers.factor, numbers.step);
-                             });
-          });
-    return true;
-}
-
 // Where a product has few steps, memory does not bring parameter and smoothed gradient while they are added up: a pass
 // of its own over all of both is then as fast or faster, for several threads sooner than for one.
 bool CpuKernels::CanUpdateBehind(const MatrixView& gradient, size_t steps) const

@@ -136,10 +136,9 @@ struct VectorKernels
     // c_mostPicked.
     static constexpr size_t c_mostPicked = 4;
     void (*addColumns)(const T* const* columns, const T* factors, size_t count, size_t rows, T* y, bool replaces);
-    // Subtracts rate * c from each column k of the block's parameter, where c is what addCombination computes with
-    // factors
-    // + k. The bits are those of descend with a factor of 1. columns: of a, at most c_mostCombined. The block has no
-    // gradient.
+    // Subtracts rate * c from each column k of the block's parameter; c is what addCombination computes with
+    // factors + k. Rounds as momentumUpdate does with momentum 0 and factor 1. a has at most c_mostCombined columns.
+    // The block has no gradient.
     static constexpr size_t c_mostCombined = 5;
     void (*descendByCombinations)(const ColumnBlock<const T>& a, size_t columns, const T* factors, size_t factorStride,
                                   const UpdateBlock<T>& block, T rate);
@@ -160,7 +159,7 @@ struct VectorKernels
 
     // s = momentum * s + factor * g; w -= rate * s
     void (*momentumUpdate)(const UpdateBlock<T>& block, T momentum, T factor, T rate);
-    // w -= rate * (factor * g), rounded as above with s = 0 before
+    // w -= rate * (factor * g), with the bits of momentumUpdate with momentum 0
     void (*descend)(const UpdateBlock<T>& block, T factor, T rate);
 };
 

@@ -91,7 +91,6 @@ public:
     void LookUpColumns(const MatrixView& table, const SparseView& s, const MatrixView& output) override;
     void LookUpColumnsGradient(const MatrixView& gradient, const SparseView& s, const MatrixView& tableGradient,
                                TouchedColumns& touched) override;
-    void ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output) override;
     void ToDense(const SparseView& s, const MatrixView& output) override;
 
     void LogSoftmax(const MatrixView& input, const MatrixView& output) override;

@@ -34,23 +34,6 @@ __global__ void AddBiasActivate(const DeviceMatrix<T> c, const T* bias, Elementw
     }
 }
 
-// output(column) = a(:, column)' * b(:, column)
-template <class T, bool isBlock>
-__global__ void MultiplyColumns(const DeviceMatrix<T> a, const DeviceMatrix<T> b, const DeviceMatrix<T> output)
-{
-    const ColumnTeam<isBlock> team;
-    if (team.column >= a.columns)
-        return; // the same for all threads of the team, which reduce together
-    const T* const left = a.Column(team.column);
-    const T* const right = b.Column(team.column);
-    T sum = 0;
-    for (size_t row = team.lane; row < a.rows; row += team.size)
-        sum += left[row] * right[row];
-    sum = team.Reduce(sum, T(0), Adding());
-    if (team.lane == 0)
-        *output.Column(team.column) = sum;
-}
-
 } // namespace
 
 GpuFactors::GpuFactors(GpuContext& context)
@@ -116,18 +99,6 @@ void GpuKernels::MultiplyBiasActivate(const Operand& a, const MatrixView& b, con
                   using T = decltype(tag);
                   Launch("MultiplyBiasActivate", m_context.Stream(), BlocksFor(c.Elements(), c_threads), c_threads,
                          AddBiasActivate<T>, DeviceMatrix<T>(c), bias.As<T>(), activation);
-              });
-}
-
-void GpuKernels::ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)
-{
-    VisitType(a.type,
-              [&](auto tag)
-              {
-                  using T = decltype(tag);
-                  LaunchTeams("ColumnInnerProducts", m_context.Stream(), TeamShape(a.rows, a.columns),
-                              MultiplyColumns<T, true>, MultiplyColumns<T, false>, DeviceMatrix<T>(a),
-                              DeviceMatrix<T>(b), DeviceMatrix<T>(output));
               });
 }
 

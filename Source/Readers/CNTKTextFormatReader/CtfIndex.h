@@ -2,7 +2,7 @@
 // sequence; holds one piece of the text in memory.
 #pragma once
 
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 
 #include <cstddef>
 #include <cstdint>

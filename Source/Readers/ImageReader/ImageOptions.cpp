@@ -5,6 +5,7 @@
 #include "Readers/ImageReader/ImageReader.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace cntk
 {
@@ -13,17 +14,19 @@ namespace
 
 constexpr double c_mostPixels = 65535;
 
-// Returns the only block of the reader that has the key.
-const ConfigParameters& FindTheBlock(const ConfigParameters& config, const char* key, const char* what,
-                                     const char* example, std::string& name)
+// Returns the only block of the reader that has one of the keys.
+const ConfigParameters& FindTheBlock(const ConfigParameters& config, std::initializer_list<const char*> keys,
+                                     const char* what, const char* example, std::string& name)
 {
     for (const std::string& candidate : config.BlockNames())
     {
         const ConfigParameters& block = config.RequireBlock(candidate);
-        if (!block.ExistsHere(key))
+        const auto key =
+            std::find_if(keys.begin(), keys.end(), [&](const char* each) { return block.ExistsHere(each); });
+        if (key == keys.end())
             continue;
         if (!name.empty())
-            FailAt(block.Where(), ErrorKind::Config, "'", name, "' and '", candidate, "' both have '", key,
+            FailAt(block.Where(), ErrorKind::Config, "'", name, "' and '", candidate, "' both have '", *key,
                    "'; expected one block of ", what);
         name = candidate;
     }
@@ -95,7 +98,13 @@ OptionTable<ImageLabelOptions> ImageLabelOptions::Options()
 {
     using S = ImageLabelOptions;
     return {
-        Opt("labelDim", &S::labelDim, "Required. Number of classes", Range{1, double(INT32_MAX)}).Required(),
+        Opt("labelDim", &S::labelDim, "Number of classes; required unless labelMappingFile is given",
+            Range{1, double(INT32_MAX)}),
+        Opt("labelMappingFile", &S::labelMappingFile,
+            "File with the name of one class a line, by which the list names classes. A line of the list without a "
+            "class "
+            "has the class that its image's folder names")
+            .InputFile(),
     };
 }
 
@@ -105,7 +114,8 @@ OptionTable<ImageReaderOptions> ImageReaderOptions::Options()
     return {
         Opt("file", &S::file,
             "Required. Text file with one image a line: its file, a tab, its class from 0. '...' at the start of a "
-            "name stands for the folder of this file; photos.zip@/cats/1.jpg is a file inside an archive")
+            "name stands for the folder of this file; photos.zip@/cats/1.jpg is a file inside an archive. Or a folder "
+            "with one sub-folder of images a class, which the sub-folder names; the classes are sorted by name")
             .Required()
             .InputFile(),
         Choice("randomize", &S::randomize, {{"auto", true}, {"true", true}, {"none", false}, {"false", false}},
@@ -129,9 +139,9 @@ ImageConfig ReadImageConfig(const ReaderContext& context)
     image.fileWhere = config.WhereOf("file");
 
     const ConfigParameters& features =
-        FindTheBlock(config, "width", "images", "features=[width=28; height=28; channels=1]", image.featuresName);
+        FindTheBlock(config, {"width"}, "images", "features=[width=28; height=28; channels=1]", image.featuresName);
     const ConfigParameters& labels =
-        FindTheBlock(config, "labelDim", "labels", "labels=[labelDim=10]", image.labelsName);
+        FindTheBlock(config, {"labelDim", "labelMappingFile"}, "labels", "labels=[labelDim=10]", image.labelsName);
     image.features = ReadOptions<ImageFeatureOptions>(features);
     image.labels = ReadOptions<ImageLabelOptions>(labels);
     CheckFeatures(features, image.features);
@@ -147,7 +157,10 @@ ImageConfig ReadImageConfig(const ReaderContext& context)
     if (isGray != (image.features.channels == 1))
         FailAt(config.WhereOf("grayscale"), ErrorKind::Config, "grayscale=", isGray ? "true" : "false",
                ", but channels=", image.features.channels, "; gray images have 1 channel, others 3");
-    image.labelsSource = Concat("'", image.reader.file, "', ", SettingText(labels, "labelDim", image.labels.labelDim));
+    image.labelMappingWhere = labels.WhereOf("labelMappingFile");
+    image.labelsSource = image.labels.labelDim != 0 ? Concat("'", image.reader.file, "', ",
+                                                             SettingText(labels, "labelDim", image.labels.labelDim))
+                                                    : Concat("'", image.reader.file, "'");
     return image;
 }
 
@@ -163,8 +176,13 @@ void AddImageInputFiles(const ReaderContext& context, std::vector<ConfigValue>& 
     AddInputFiles<ImageReaderOptions>(context, files);
     ReadImageConfig(context);
     for (const std::string& name : context.config.BlockNames())
-        if (context.config.RequireBlock(name).ExistsHere("width"))
-            AddInputFiles<ImageFeatureOptions>(context.config.RequireBlock(name), files);
+    {
+        const ConfigParameters& block = context.config.RequireBlock(name);
+        if (block.ExistsHere("width"))
+            AddInputFiles<ImageFeatureOptions>(block, files);
+        else if (block.ExistsHere("labelMappingFile"))
+            AddInputFiles<ImageLabelOptions>(block, files);
+    }
 }
 
 } // namespace cntk

@@ -2,61 +2,22 @@
 #include "Readers/ImageReader/ImageReader.h"
 
 #include "Common/AllowedCores.h"
+#include "Common/DataFile.h"
 #include "Common/Error.h"
+#include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Readers/ReaderLib/DataFile.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <filesystem>
 #include <mutex>
 #include <numeric>
 #include <thread>
 
 namespace cntk
 {
-
-ImageList ImageList::Read(const std::string& path, size_t labelDim)
-{
-    ImageList list;
-    list.path = path;
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    if (folder.empty())
-        folder = ".";
-    LineReader reader(path);
-    for (std::string_view line; reader.Next(line);)
-    {
-        if (Trim(line).empty())
-            continue;
-        const size_t tab = line.find('\t');
-        if (tab != std::string_view::npos && Trim(line.substr(0, tab)).empty())
-            Fail(ErrorKind::Data, reader.Location(line),
-                 ": there is no file name before the tab; expected the image's file, a tab and its class");
-        if (tab == std::string_view::npos)
-            Fail(ErrorKind::Data, reader.Location(line), ": '", line,
-                 "' has no tab between two columns; expected the image's file, a tab and its class");
-        std::string_view text = line.substr(tab + 1);
-        text = Trim(text.substr(0, text.find('\t'))); // ignores further columns
-        const std::optional<long long> label = ParseInteger(text);
-        if (!label || *label < 0)
-            Fail(ErrorKind::Data, reader.Location(text), ": the class is '", text, "'; expected a whole number from 0");
-        if (size_t(*label) >= labelDim)
-            Fail(ErrorKind::Data, reader.Location(text), ": class ", *label, " is not below labelDim=", labelDim);
-        Image image;
-        image.path = line.substr(0, tab);
-        if (image.path.starts_with("..."))
-            image.path = folder + image.path.substr(3);
-        image.label = int32_t(*label);
-        image.line = reader.LineNumber();
-        list.images.push_back(std::move(image));
-    }
-    if (list.images.empty())
-        Fail(ErrorKind::Data, "list of images '", path, "' names no image");
-    return list;
-}
 
 namespace
 {
@@ -111,13 +72,26 @@ uint32_t SeedOf(size_t seed, size_t position)
     return uint32_t(mixed ^ (mixed >> 31));
 }
 
+ImageClasses ReadClasses(const ImageConfig& config)
+{
+    ImageClasses classes;
+    classes.labelDim = config.labels.labelDim;
+    const std::string path = ResolveInputPath(config.labels.labelMappingFile);
+    if (path.empty())
+        return classes;
+    if (!FileExists(path))
+        FailAt(config.labelMappingWhere, ErrorKind::Data, "label map '", path, "' does not exist", NearFilesHint(path),
+               "; expected a file with the name of one class a line");
+    classes.map = WithPosition(config.labelMappingWhere, [&] { return LabelMap::FromFile(path); });
+    return classes;
+}
+
 } // namespace
 
 template <class ElemType>
 ImageReader<ElemType>::ImageReader(const ReaderContext& context)
-    : m_log(context.log), m_config(ReadImageConfig(context)),
-      m_list(WithPosition(m_config.fileWhere,
-                          [&] { return ImageList::Read(m_config.reader.file, m_config.labels.labelDim); })),
+    : m_log(context.log), m_config(ReadImageConfig(context)), m_classes(ReadClasses(m_config)),
+      m_list(WithPosition(m_config.fileWhere, [&] { return ImageList::Read(m_config.reader.file, m_classes); })),
       m_transform(m_config.features, m_config.features.channels == 1, m_config.meanFileWhere), m_pipe(context.log)
 {
     if (TotalSamples() > UINT32_MAX)
@@ -134,6 +108,14 @@ ImageReader<ElemType>::ImageReader(const ReaderContext& context)
     StreamInfo labels;
     labels.name = m_config.labelsName;
     labels.rows = m_config.labels.labelDim;
+    if (m_classes.map)
+    {
+        labels.rows = std::max(labels.rows, m_classes.map->Size());
+        labels.labelNames = m_classes.map->Names();
+    }
+    else if (labels.rows == 0)
+        FailAt(m_config.fileWhere, ErrorKind::Config, "'", labels.name,
+               "' has neither labelDim, the number of classes, nor labelMappingFile, their names");
     labels.sparse = true;
     labels.isLabel = true;
     labels.source = m_config.labelsSource;
@@ -220,7 +202,7 @@ void ImageReader<ElemType>::DecodeOne(size_t column, ElemType* target) const
     const size_t views = m_config.features.Views();
     const ImageList::Image& image = m_list.images[m_samples[column] / views];
     std::mt19937 random(SeedOf(m_augmentationSeeds(m_config.reader.seed), m_firstPosition + column));
-    const auto withLine = [&](const std::string& text) { return Concat(m_list.path, ":", image.line, ": ", text); };
+    const auto withLine = [&](const std::string& text) { return Concat(m_list.PlaceOf(image), ": ", text); };
     try
     {
         const std::string warning = m_transform.Apply(image.path, m_samples[column] % views, random, target);

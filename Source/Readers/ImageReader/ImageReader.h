@@ -4,6 +4,7 @@
 #include "Common/Random.h"
 #include "Common/ReaderInterface.h"
 #include "Readers/ImageReader/ImageArchives.h"
+#include "Readers/ReaderLib/LabelMap.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
@@ -60,7 +61,8 @@ struct ImageFeatureOptions
 
 struct ImageLabelOptions
 {
-    size_t labelDim = 0;
+    size_t labelDim = 0; // 0: as many as the classes have names
+    std::string labelMappingFile;
 
     static OptionTable<ImageLabelOptions> Options();
 };
@@ -89,6 +91,7 @@ struct ImageConfig
     std::string layoutSource; // mbFormat and its place, for messages
     SourcePos fileWhere;
     SourcePos meanFileWhere;
+    SourcePos labelMappingWhere;
 };
 
 ImageConfig ReadImageConfig(const ReaderContext& context);
@@ -123,20 +126,33 @@ private:
     std::string m_warning;
 };
 
+// How classes are written: names of a map, or numbers.
+struct ImageClasses
+{
+    std::optional<LabelMap> map; // without a map, sub-folders name the classes of a folder
+    size_t labelDim = 0;
+};
+
 struct ImageList
 {
     struct Image
     {
         std::string path;
         int32_t label = 0;
-        size_t line = 0; // of the list
+        size_t line = 0; // of the list; 0: the image was found in a folder
     };
 
     std::string path;
     std::vector<Image> images;
 
-    // Fails (Data) at lines that are not "name<TAB>class", and at classes that are not below labelDim.
-    static ImageList Read(const std::string& path, size_t labelDim);
+    // Reads a list of lines "name<TAB>class", or a folder with one sub-folder of images a class. A line without a tab
+    // has the class that its image's folder names. Fails (Data) at other lines and at unknown classes.
+    static ImageList Read(const std::string& path, ImageClasses& classes);
+    // Returns the place that names the image, for messages.
+    std::string PlaceOf(const Image& image) const;
+
+private:
+    static ImageList ReadFolder(const std::string& path, ImageClasses& classes);
 };
 
 template <class ElemType>
@@ -153,8 +169,7 @@ public:
     void VisitListedFiles(const ListedFileVisitor& visit) const override
     {
         for (const ImageList::Image& image : m_list.images)
-            visit(ImageArchives::FileOf(image.path),
-                  "read as an image (" + m_list.path + ":" + std::to_string(image.line) + ")");
+            visit(ImageArchives::FileOf(image.path), "read as an image (" + m_list.PlaceOf(image) + ")");
     }
 
 private:
@@ -168,6 +183,7 @@ private:
 
     Log& m_log;
     ImageConfig m_config;
+    ImageClasses m_classes;
     ImageList m_list;
     ImageTransform m_transform;
     std::vector<StreamInfo> m_streams;

@@ -107,11 +107,14 @@ OptionTable<LmFeatureOptions> LmFeatureOptions::Options()
     using S = LmFeatureOptions;
     return {
         Opt("dim", &S::dim, "usually 0: the input has a row for each word").WithoutEffect().Here(),
-        Choice("mode", &S::mode, {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"nce", LmMode::Nce}},
-               "Rows of the labels. class: word, class, first word of the class and the word after its last. softmax: "
-               "the id of the word; nce: the id of the word, its log probability, and both for each of noise_number "
-               "drawn words. Test a model trained with nce with softmax, which gives the perplexity. For "
-               "CrossEntropyWithSoftmax, which expects one row per word, use CNTKTextFormatReader"),
+        Choice(
+            "mode", &S::mode,
+            {{"class", LmMode::Class}, {"softmax", LmMode::Softmax}, {"oneHot", LmMode::OneHot}, {"nce", LmMode::Nce}},
+            "Rows of the labels. class: word, class, first word of the class and the word after its last. softmax: "
+            "the id of the word; nce: the id of the word, its log probability, and both for each of noise_number "
+            "drawn words; oneHot: one row per word of the vocabulary, for CrossEntropyWithSoftmax. Test a model "
+            "trained "
+            "with nce with softmax, which gives the perplexity"),
         Opt("noise_number", &S::noiseNumber, "Number of noise words for each word in mode nce", Range{0, 1e6}),
     };
 }
@@ -200,7 +203,7 @@ LmConfig ReadBlocks(const ReaderContext& context, LabelBlocks& blocks)
                    SettingText(*labels[0], "labelDim", input.labelDim), " of '", labels[0]->Name(),
                    "' differ; both are the size of one vocabulary");
     }
-    if (lm.reader.wordclass.empty() && lm.mode != LmMode::Softmax && !lm.labelName.empty())
+    if (lm.reader.wordclass.empty() && (lm.mode == LmMode::Class || lm.mode == LmMode::Nce) && !lm.labelName.empty())
         FailAt(config.Where(), ErrorKind::Config, "mode=", lm.mode == LmMode::Class ? "class" : "nce",
                " needs wordclass=<file with id, count, word and class a line>; the writeWordAndClass action writes "
                "such a file");

@@ -177,6 +177,14 @@ void LmReader<ElemType>::AddLabels()
     labels.name = m_config.labelName;
     labels.rows = LabelRows();
     labels.isLabel = true;
+    if (m_config.mode == LmMode::OneHot)
+    {
+        labels.sparse = true;
+        labels.source = Concat("'", m_config.reader.file, "', ", m_config.dimSource);
+        labels.labelNames = m_config.words.Words();
+        m_streams.push_back(std::move(labels));
+        return;
+    }
     const bool isClass = m_config.mode == LmMode::Class;
     labels.source =
         Concat("'", m_config.reader.file, "', mode=",
@@ -184,7 +192,7 @@ void LmReader<ElemType>::AddLabels()
                : m_config.mode == LmMode::Softmax ? "softmax"
                                                   : "nce",
                ", made for ", isClass ? "Class" : "NCE",
-               "BasedCrossEntropyWithSoftmax; a label for each word of the vocabulary comes from CNTKTextFormatReader");
+               "BasedCrossEntropyWithSoftmax; a label for each word of the vocabulary comes from mode=oneHot");
     if (isClass)
     {
         labels.wordClasses = m_config.classes.Classes().size();
@@ -219,6 +227,8 @@ size_t LmReader<ElemType>::LabelRows() const
         return Vocabulary::c_classRows;
     case LmMode::Softmax:
         return 1;
+    case LmMode::OneHot:
+        return m_config.words.Size();
     case LmMode::Nce:
         return 2 * (m_config.noiseWords + 1);
     }
@@ -297,7 +307,7 @@ void LmReader<ElemType>::FillStream(size_t stream, Slot& slot)
 {
     StreamBatch<ElemType>& batch = slot.streams[stream];
     if (batch.sparse)
-        return FillWords(batch);
+        return FillWords(m_streams[stream].isLabel ? 1 : 0, batch);
     if (m_streams[stream].isLabel)
         return FillLabels(batch);
     batch.layout = slot.layouts[stream];
@@ -307,14 +317,14 @@ void LmReader<ElemType>::FillStream(size_t stream, Slot& slot)
 }
 
 template <class ElemType>
-void LmReader<ElemType>::FillWords(StreamBatch<ElemType>& batch) const
+void LmReader<ElemType>::FillWords(size_t shift, StreamBatch<ElemType>& batch) const
 {
     PrepareOneHot(batch);
     for (size_t s = 0; s < m_count; ++s)
     {
         const int32_t* words = m_text.WordsOf(m_first + s);
         for (size_t t = m_begin; t < m_end; ++t)
-            batch.rowIndices[(t - m_begin) * m_count + s] = words[t];
+            batch.rowIndices[(t - m_begin) * m_count + s] = words[t + shift];
     }
 }
 

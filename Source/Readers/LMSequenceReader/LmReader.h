@@ -22,6 +22,7 @@ enum class LmMode
 {
     Class,   // word, class, first and last word of the class
     Softmax, // word
+    OneHot,  // a row for each word of the vocabulary
     Nce      // word and noise words with their log probabilities
 };
 
@@ -149,7 +150,8 @@ private:
     bool NextMinibatch(MBLayout& layout, std::vector<std::string>& keys, std::string& log) override;
     bool NextGroup(std::string& log);
     void FillStream(size_t stream, Slot& slot) override;
-    void FillWords(StreamBatch<ElemType>& batch) const;
+    // shift: 0 for words, 1 for the next words.
+    void FillWords(size_t shift, StreamBatch<ElemType>& batch) const;
     void FillLabels(StreamBatch<ElemType>& batch);
     void FillLabel(int32_t word, ElemType* label);
     void SkipNoise(size_t sentences);

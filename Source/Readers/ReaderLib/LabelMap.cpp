@@ -58,6 +58,15 @@ LabelMap LabelMap::FromText(std::string_view text, std::string source)
     return map;
 }
 
+LabelMap LabelMap::FromNames(const std::vector<std::string>& names, std::string source)
+{
+    LabelMap map;
+    map.m_source = std::move(source);
+    for (const std::string& name : names)
+        map.Add(name);
+    return map;
+}
+
 size_t LabelMap::SlotOf(std::string_view label) const
 {
     const size_t mask = m_slots.size() - 1;

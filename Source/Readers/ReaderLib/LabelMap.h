@@ -20,6 +20,8 @@ public:
     // Fails (Data) if a label occurs more than once, by itself or as x*3.
     static LabelMap FromFile(const std::string& path);
     static LabelMap FromText(std::string_view text, std::string source);
+    // Takes distinct names.
+    static LabelMap FromNames(const std::vector<std::string>& names, std::string source);
 
     // Returns the id of the label, or c_unknown.
     int32_t Find(std::string_view label) const

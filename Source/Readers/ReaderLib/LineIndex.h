@@ -3,7 +3,7 @@
 // record) and one piece of the text.
 #pragma once
 
-#include "Readers/ReaderLib/DataFile.h"
+#include "Common/DataFile.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +29,11 @@ public:
 
     // Fails (Data) if the file is missing or empty.
     explicit LineIndex(const std::string& path);
+
+    // The text of the first lines: up to one piece, from the first record on. Call before Extend.
+    std::string_view FirstLines() { return TextFrom(m_next); }
+    // Makes the first line no record: a header. Call before Extend.
+    void SkipHeader() { m_next = FindNext(m_next); }
 
     // Finds records until `wanted` are known or the file ends. Returns the number of known records.
     size_t Extend(size_t wanted);

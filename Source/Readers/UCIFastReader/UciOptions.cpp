@@ -22,7 +22,7 @@ bool IsLabels(const ConfigParameters& block)
 
 bool IsFeatureBlock(const ConfigParameters& block)
 {
-    return block.ExistsHere("dim") || EqualsIgnoreCase(block.Name(), "features");
+    return block.ExistsHere("dim") || block.ExistsHere("columns") || EqualsIgnoreCase(block.Name(), "features");
 }
 
 // Keys of the original's binary cache: known, so that nobody is told that they are misspelt.
@@ -34,6 +34,22 @@ bool ReadCacheKeys(const ConfigParameters& block)
     return any;
 }
 
+// Columns by name also say how many there are.
+void ReadColumnNames(const std::vector<std::string>& names, size_t dim, UciBlock& block)
+{
+    if (names.empty())
+        return;
+    const ConfigParameters& config = *block.config;
+    if (config.ExistsHere("start"))
+        FailAt(config.WhereOf("start"), ErrorKind::Config, "'", block.name,
+               "' has both start and columns; expected one of them");
+    if (dim != 0 && dim != names.size())
+        FailAt(config.WhereOf("dim"), ErrorKind::Config, "'", block.name, "' has dim=", dim, ", but columns lists ",
+               names.size());
+    block.columnNames = names;
+    block.columns = names.size();
+}
+
 UciBlock ReadFeatureBlock(const ConfigParameters& config, std::string& file)
 {
     const auto options = ReadOptions<UciFeatureOptions>(config);
@@ -43,6 +59,14 @@ UciBlock ReadFeatureBlock(const ConfigParameters& config, std::string& file)
     block.config = &config;
     block.start = options.start;
     block.columns = options.dim;
+    block.missing = options.missing;
+    if (!options.missing.empty() && !ParseDouble(options.missing))
+        FailAt(config.WhereOf("missing"), ErrorKind::Config, "missing=", options.missing, " of '", block.name,
+               "' is no number");
+    ReadColumnNames(options.columns, options.dim, block);
+    if (block.columns == 0)
+        FailAt(config.Where(), ErrorKind::Config, "'", block.name,
+               "': required parameter missing: dim, the number of columns, or columns, their names");
     return block;
 }
 
@@ -58,8 +82,13 @@ bool ReadLabelBlock(const ConfigParameters& config, std::string& file, UciBlock&
     block.isLabel = true;
     block.start = options.start;
     block.isCategory = options.labelType == LabelType::Category;
+    block.missing = options.missing;
+    ReadColumnNames(options.columns, options.dim, block);
     if (block.isCategory)
     {
+        if (block.columnNames.size() > 1)
+            FailAt(config.WhereOf("columns"), ErrorKind::Config, "'", block.name,
+                   "': a category label is one column; columns lists ", block.columnNames.size());
         if (options.dim > 1)
             FailAt(config.WhereOf("dim"), ErrorKind::Config, "'", block.name,
                    "': a category label is one column, dim=", options.dim,
@@ -75,20 +104,67 @@ bool ReadLabelBlock(const ConfigParameters& config, std::string& file, UciBlock&
     }
     else
     {
-        if (options.dim == 0)
+        if (options.dim == 0 && block.columnNames.empty())
             FailAt(config.Where(), ErrorKind::Config, "'", block.name,
                    "': labelType=regression needs dim, the number of label columns");
-        block.columns = options.dim;
+        if (!options.missing.empty() && !ParseDouble(options.missing))
+            FailAt(config.WhereOf("missing"), ErrorKind::Config, "missing=", options.missing, " of '", block.name,
+                   "' is no number");
+        block.columns = block.columnNames.empty() ? options.dim : block.columnNames.size();
     }
     return true;
 }
 
-void CheckCharacter(const ConfigParameters& config, const char* key, const std::string& text)
+void CheckCharacter(const ConfigParameters& config, const char* key, const std::string& text, const char* words)
 {
     const bool forbidden = text.size() == 1 && (text[0] == '\n' || (text[0] >= '0' && text[0] <= '9'));
     if (text.size() > 1 || forbidden)
         FailAt(config.WhereOf(key), ErrorKind::Config, "'", key, "' is '", text,
-               "', expected one character that is no digit");
+               "', expected one character that is no digit", words);
+}
+
+template <class S>
+Option<S> ColumnNames(std::vector<std::string> S::*names)
+{
+    return Opt("columns", names,
+               "Columns by their names in the header, in place of start: sepal_length:petal_length. A number that is "
+               "no "
+               "name counts columns from 0",
+               {"column"})
+        .Here();
+}
+
+void ReadSeparators(const ConfigParameters& config, UciConfig& uci)
+{
+    constexpr std::pair<const char*, char> words[] = {
+        {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}, {"bar", '|'}, {"space", ' '}};
+    std::string delimiter = uci.reader.customDelimiter;
+    std::string point = uci.reader.customDecimalPoint;
+    uci.findsDelimiter = EqualsIgnoreCase(delimiter, "auto");
+    for (const auto& [word, character] : words)
+    {
+        if (EqualsIgnoreCase(delimiter, word))
+        {
+            uci.isSpreadsheet = true;
+            delimiter = character;
+        }
+        if (EqualsIgnoreCase(point, word) && character == ',')
+            point = character;
+    }
+    if (uci.findsDelimiter)
+    {
+        uci.isSpreadsheet = true;
+        delimiter.clear();
+    }
+    CheckCharacter(config, "customDelimiter", delimiter, ", or one of auto, comma, semicolon, tab, bar, space");
+    CheckCharacter(config, "customDecimalPoint", point, ", or comma");
+    if (!delimiter.empty())
+        uci.delimiter = delimiter[0];
+    if (!point.empty())
+        uci.decimalPoint = point[0];
+    if (!point.empty() && (point == delimiter || point == " " || point == "\t"))
+        FailAt(config.WhereOf("customDecimalPoint"), ErrorKind::Config, "customDecimalPoint '", point,
+               "' is a column separator as well");
 }
 
 } // namespace
@@ -113,10 +189,11 @@ OptionTable<UciFeatureOptions> UciFeatureOptions::Options()
             "Required. The data file; mostly written in the reader block, since all blocks read the same file")
             .Required()
             .InputFile(),
-        Opt("dim", &S::dim, "Required. Number of columns, one for each element of the feature",
-            Range{1, double(c_mostColumns)})
-            .Required(),
+        Opt("dim", &S::dim, "Number of columns, one for each element of the feature; required unless columns is given",
+            Range{1, double(c_mostColumns)}),
         Opt("start", &S::start, "First column, counted from 0", Range{0, double(c_mostColumns)}),
+        ColumnNames(&S::columns),
+        Opt("missing", &S::missing, "Number that stands for an empty cell; default: an empty cell is an error"),
     };
 }
 
@@ -137,6 +214,10 @@ OptionTable<UciLabelOptions> UciLabelOptions::Options()
                "category: text that the mapping file turns into a class; regression: numbers; none: no labels"),
         Opt("labelMappingFile", &S::labelMappingFile,
             "File with one label a line; the line number from 0 is the class id"),
+        ColumnNames(&S::columns),
+        Opt("missing", &S::missing,
+            "Label that stands for an empty cell, a number for labelType=regression; default: an empty cell is an "
+            "error"),
     };
 }
 
@@ -150,9 +231,19 @@ OptionTable<UciReaderOptions> UciReaderOptions::Options()
             "or block that is shuffled"),
         MinibatchMode(&S::fullMinibatches),
         Opt("customDelimiter", &S::customDelimiter,
-            "A character that separates columns, beside blank and tab; an empty column between two of them is an "
-            "error"),
-        Opt("customDecimalPoint", &S::customDecimalPoint, "The character used as decimal point; default: the point"),
+            "A character that separates columns, beside blank and tab. By word, as spreadsheets write: comma, "
+            "semicolon, "
+            "tab, bar or space, or auto, which finds the delimiter. Then only the delimiter separates columns, so that "
+            "cells may hold blanks, and cells may be \"quoted\". An empty cell is an error, or missing gives its "
+            "value"),
+        Opt("customDecimalPoint", &S::customDecimalPoint,
+            "The character used as decimal point, or comma; default: the point, and with customDelimiter=auto the "
+            "comma "
+            "where numbers have commas"),
+        Choice("header", &S::header,
+               {{"auto", HeaderMode::Auto}, {"true", HeaderMode::Present}, {"false", HeaderMode::Absent}},
+               "The first line names the columns; auto: if it has no number where numbers belong. The log names the "
+               "header"),
         Opt("prefetch", &S::prefetch, "Read ahead in a thread; auto: where that pays"),
         Opt("oneLinePerFile", &S::oneLinePerFile,
             "For files with one observation each: the minibatch size is nbruttsineachrecurrentiter"),
@@ -179,12 +270,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
         uci.reader.randomize.range = 0;
     if (context.createLabelMaps)
         uci.reader.allowMapCreation = true;
-    CheckCharacter(config, "customDelimiter", uci.reader.customDelimiter);
-    CheckCharacter(config, "customDecimalPoint", uci.reader.customDecimalPoint);
-    const std::string& point = uci.reader.customDecimalPoint;
-    if (!point.empty() && (point == uci.reader.customDelimiter || point == " " || point == "\t"))
-        FailAt(config.WhereOf("customDecimalPoint"), ErrorKind::Config, "customDecimalPoint '", point,
-               "' is a column separator as well");
+    ReadSeparators(config, uci);
     uci.hasCacheKeys = ReadCacheKeys(config);
 
     std::vector<std::string> names = config.BlockNames();
@@ -215,6 +301,7 @@ UciConfig ReadUciConfig(const ReaderContext& context)
             FailAt(inner.WhereOf("file"), ErrorKind::Config, "'", name, "' reads '", file, "', but '",
                    uci.blocks[0].name, "' reads '", uci.file, "': features and labels must be in the same file");
         uci.file = file;
+        uci.isSpreadsheet = uci.isSpreadsheet || !block.columnNames.empty() || !block.missing.empty();
         uci.fileWhere = inner.WhereOf("file");
         uci.blocks.push_back(std::move(block));
     }

@@ -28,11 +28,20 @@ enum class LabelType
     None
 };
 
+enum class HeaderMode
+{
+    Auto, // the first line is a header if it has text where numbers belong
+    Present,
+    Absent
+};
+
 struct UciFeatureOptions
 {
     std::string file;
     size_t dim = 0;
     size_t start = 0;
+    std::vector<std::string> columns;
+    std::string missing;
 
     static OptionTable<UciFeatureOptions> Options();
 };
@@ -45,6 +54,8 @@ struct UciLabelOptions
     size_t labelDim = 0;
     LabelType labelType = LabelType::Category;
     std::string labelMappingFile;
+    std::vector<std::string> columns;
+    std::string missing;
 
     static OptionTable<UciLabelOptions> Options();
 };
@@ -55,6 +66,7 @@ struct UciReaderOptions
     bool fullMinibatches = false;
     std::string customDelimiter;
     std::string customDecimalPoint;
+    HeaderMode header = HeaderMode::Auto;
     PrefetchMode prefetch = PrefetchMode::Auto;
     bool oneLinePerFile = false;
     size_t parallelSequences = 1;
@@ -72,7 +84,9 @@ struct UciBlock
     std::string name;
     const ConfigParameters* config = nullptr;
     size_t start = 0;
-    size_t columns = 0; // of the file
+    size_t columns = 0;                   // of the file
+    std::vector<std::string> columnNames; // in place of start; empty: columns from start on
+    std::string missing;                  // stands for empty cells; empty: an empty cell is an error
     bool isLabel = false;
     bool isCategory = false;
     size_t labelDim = 0;          // 0: the size of the label map
@@ -85,6 +99,10 @@ struct UciConfig
     std::string file;
     SourcePos fileWhere;
     std::vector<UciBlock> blocks; // in alphabetical order; label blocks of type none are left out
+    bool isSpreadsheet = false;   // cells lie between delimiters only, and may be quoted
+    bool findsDelimiter = false;  // customDelimiter=auto
+    char delimiter = ' ';         // ' ': blanks and tabs; used besides these unless isSpreadsheet
+    char decimalPoint = '.';
     bool hasLabels = false;
     bool hasCacheKeys = false; // the config has keys of CNTK v1.1's binary cache
 };

@@ -19,6 +19,15 @@ std::string Shortened(std::string_view text)
     return std::string(text.substr(0, c_mostTextShown)) + "...";
 }
 
+// The line at the position. A newline follows each piece of the file.
+std::string_view RowAt(const char* at)
+{
+    const char* end = at;
+    while (*end != '\n')
+        ++end;
+    return {at, size_t(end - at)};
+}
+
 std::string ColumnRange(const UciColumns& columns)
 {
     if (columns.count == 1)
@@ -31,10 +40,14 @@ std::string ColumnRange(const UciColumns& columns)
 template <class ElemType>
 UciParser<ElemType>::UciParser(UciFormat format, const LineIndex& lines)
     : m_format(std::move(format)), m_lines(lines),
-      m_numbers(m_format.decimalPoint, std::string(" \t\r\n") + m_format.delimiter),
+      m_numbers(m_format.decimalPoint,
+                std::string(m_format.isSpreadsheet ? " \t\r\n\"" : " \t\r\n") + m_format.delimiter),
       m_hasDelimiter(std::string_view(" \t\r\n").find(m_format.delimiter) == std::string_view::npos)
 {
-    MakeSegments();
+    if (m_format.isSpreadsheet)
+        MakeUses();
+    else
+        MakeSegments();
 }
 
 template <class ElemType>
@@ -120,7 +133,8 @@ void UciParser<ElemType>::Parse(const LineIndex::Piece& piece, std::span<const R
             m_lines.FailChanged();
         m_recordOffset = piece.offset + offset;
         m_record = text.data() + offset;
-        const char* end = ParseRecord(m_record, index, targets);
+        const char* end =
+            m_format.isSpreadsheet ? ParseCells(m_record, index, targets) : ParseRecord(m_record, index, targets);
         if (end < textEnd && *end != '\n')
             end = text.data() + NextLine(text, size_t(end - text.data())) - 1;
         offset = end < textEnd ? SkipBlankLines(text, size_t(end - text.data()) + 1) : text.size();
@@ -226,12 +240,13 @@ double UciParser<ElemType>::SlowNumber(const char* begin, const char* end, size_
 {
     const std::string_view token(begin, size_t(end - begin));
     double value;
-    const bool isSeparated = token.find_first_of(",;|") != std::string_view::npos;
+    const bool isSeparated = token.find_first_of(",;|\"") != std::string_view::npos;
     if (!NumberParser::ParseWord(token, value))
         FailWithLine(Concat(Location(begin), ": expected a number in column ", column, " (",
                             ColumnRange(m_format.streams[stream]), ", counted from 0), found '", Shortened(token), "'",
                             isSeparated ? "; columns are separated by blanks, tabs and the customDelimiter of the "
-                                          "reader, and numbers have the decimalPoint of the reader"
+                                          "reader, and numbers have its customDecimalPoint; customDelimiter=auto finds "
+                                          "both and reads quoted cells"
                                         : ""));
     return value;
 }
@@ -248,10 +263,122 @@ int32_t UciParser<ElemType>::ClassOf(const char* begin, const char* end, size_t 
 }
 
 template <class ElemType>
+void UciParser<ElemType>::MakeUses()
+{
+    for (size_t stream = 0; stream < m_format.streams.size(); ++stream)
+    {
+        UciColumns& columns = m_format.streams[stream];
+        for (size_t i = 0; columns.columns.size() < columns.count; ++i)
+            columns.columns.push_back(columns.start + i);
+        for (size_t element = 0; element < columns.columns.size(); ++element)
+        {
+            const size_t column = columns.columns[element];
+            m_uses.resize(std::max(m_uses.size(), column + 1));
+            m_uses[column].push_back({stream, element});
+        }
+    }
+}
+
+template <class ElemType>
+const char* UciParser<ElemType>::ParseCells(const char* at, size_t index,
+                                            std::span<const RecordTarget<ElemType>> targets)
+{
+    const std::string_view row = RowAt(at);
+    RowCells cells(row, m_format.delimiter);
+    TableCell cell;
+    for (size_t column = 0; column < m_uses.size(); ++column)
+    {
+        if (!cells.Next(cell))
+        {
+            const Use& use = m_uses.back().front();
+            FailWithLine(Concat(Location(row.data() + row.size()), ": the line has ", Counted(column, "column"),
+                                ", but '", m_format.streams[use.stream].stream, "' reads column ",
+                                ColumnInWords(m_uses.size() - 1), " (counted from 0)"));
+        }
+        if (cell.isOpen)
+            FailWithLine(Concat(Location(cell.text.data()), ": the quotes of column ", ColumnInWords(column),
+                                " are not closed in this line; a record is one line"));
+        if (!m_uses[column].empty())
+            TakeCell(cell, column, index, targets);
+    }
+    return row.data() + row.size();
+}
+
+template <class ElemType>
+void UciParser<ElemType>::TakeCell(const TableCell& cell, size_t column, size_t index,
+                                   std::span<const RecordTarget<ElemType>> targets)
+{
+    for (const Use& use : m_uses[column])
+    {
+        const RecordTarget<ElemType>& target = targets[use.stream];
+        const UciColumns& columns = m_format.streams[use.stream];
+        if (target.values == nullptr && target.classIds == nullptr)
+            continue;
+        if (cell.text.empty() && columns.missing.empty())
+            FailWithLine(
+                Concat(Location(cell.text.data()), ": column ", ColumnInWords(column),
+                       " (counted from 0) is empty; expected a value in each column, or missing=<value> in the "
+                       "block '",
+                       columns.stream, "'"));
+        if (target.classIds != nullptr)
+            target.classIds[index] = ClassOfCell(cell, use, column);
+        if (target.values != nullptr)
+            target.values[index * columns.count + use.element] = ElemType(NumberOfCell(cell, use, column));
+    }
+}
+
+template <class ElemType>
+double UciParser<ElemType>::NumberOfCell(const TableCell& cell, const Use& use, size_t column) const
+{
+    if (cell.text.empty())
+        return *ParseDouble(m_format.streams[use.stream].missing);
+    const char* const end = cell.text.data() + cell.text.size();
+    double value;
+    if (m_numbers.Parse(cell.text.data(), value) == end || NumberParser::ParseWord(cell.text, value))
+        return value;
+    FailWithLine(Concat(Location(cell.text.data()), ": expected a number in column ", ColumnInWords(column), " of '",
+                        m_format.streams[use.stream].stream, "' (counted from 0), found '", Shortened(cell.text),
+                        "'; columns are separated by ", DelimiterInWords(m_format.delimiter),
+                        ", and the decimal point is '", m_format.decimalPoint, "'"));
+}
+
+template <class ElemType>
+int32_t UciParser<ElemType>::ClassOfCell(const TableCell& cell, const Use& use, size_t column) const
+{
+    const UciColumns& columns = m_format.streams[use.stream];
+    const std::string unquoted = cell.hasDoubledQuotes ? Unquote(cell) : std::string();
+    const std::string_view label = cell.text.empty()       ? std::string_view(columns.missing)
+                                   : cell.hasDoubledQuotes ? std::string_view(unquoted)
+                                                           : cell.text;
+    const int32_t id = columns.labels->Find(label);
+    if (id == LabelMap::c_unknown)
+        FailWithLine(Concat(Location(cell.text.data()), ": column ", ColumnInWords(column), ": ",
+                            columns.labels->UnknownLabelMessage(Shortened(label))));
+    return id;
+}
+
+// "4 (species)"
+template <class ElemType>
+std::string UciParser<ElemType>::ColumnInWords(size_t column) const
+{
+    return column < m_format.header.size() ? Concat(column, " (", m_format.header[column], ")")
+                                           : std::to_string(column);
+}
+
+template <class ElemType>
 std::string_view UciParser<ElemType>::TextOfColumn(const LineIndex::Piece& piece, size_t offset, size_t column)
 {
     m_recordOffset = piece.offset + offset;
     m_record = piece.text.data() + offset;
+    if (m_format.isSpreadsheet)
+    {
+        RowCells cells(RowAt(m_record), m_format.delimiter);
+        m_cellText.clear();
+        size_t i = 0;
+        for (TableCell cell; cells.Next(cell) && i <= column; ++i)
+            m_cellText = i == column ? Unquote(cell) : std::string();
+        return m_cellText;
+    }
     const char* at = m_record;
     for (size_t i = 0;; ++i)
     {

@@ -2,6 +2,7 @@
 // user's.
 #pragma once
 
+#include "Common/TableText.h"
 #include "Readers/ReaderLib/FrameReader.h"
 #include "Readers/ReaderLib/LabelMap.h"
 #include "Readers/ReaderLib/LineIndex.h"
@@ -21,13 +22,18 @@ struct UciColumns
     size_t start = 0;
     size_t count = 0;
     const LabelMap* labels = nullptr; // category labels: count is 1; null: numbers
+    // For spreadsheets, columns of the file in the order of the stream, and the value of empty cells.
+    std::vector<size_t> columns{};
+    std::string missing{}; // empty: an empty cell is an error
 };
 
 struct UciFormat
 {
     char delimiter = ' '; // besides blank, tab and carriage return
     char decimalPoint = '.';
-    std::vector<UciColumns> streams;
+    std::vector<UciColumns> streams{};
+    bool isSpreadsheet = false; // cells lie between delimiters only, and may be quoted
+    std::vector<std::string> header{};
 };
 
 template <class ElemType>
@@ -53,7 +59,21 @@ private:
         std::vector<size_t> streams; // empty: columns nobody reads
     };
 
+    // An element of a stream that a column of a spreadsheet holds.
+    struct Use
+    {
+        size_t stream = 0;
+        size_t element = 0;
+    };
+
     void MakeSegments();
+    void MakeUses();
+    // Parses a record of a spreadsheet; returns its end.
+    const char* ParseCells(const char* at, size_t index, std::span<const RecordTarget<ElemType>> targets);
+    void TakeCell(const TableCell& cell, size_t column, size_t index, std::span<const RecordTarget<ElemType>> targets);
+    double NumberOfCell(const TableCell& cell, const Use& use, size_t column) const;
+    int32_t ClassOfCell(const TableCell& cell, const Use& use, size_t column) const;
+    std::string ColumnInWords(size_t column) const;
     // Chooses the plan for these targets and the segments that are needed.
     const char* ParseRecord(const char* at, size_t index, std::span<const RecordTarget<ElemType>> targets);
     const char* ParseNumbers(const char* at, const Segment& segment, size_t stream, ElemType* values);
@@ -77,6 +97,8 @@ private:
     NumberParser m_numbers;
     bool m_hasDelimiter; // a delimiter that is no blank
     std::vector<Segment> m_segments;
+    std::vector<std::vector<Use>> m_uses; // of a spreadsheet, by column
+    std::string m_cellText;               // of TextOfColumn
 
     const char* m_record = nullptr; // the record being parsed, and its place in the file
     size_t m_recordOffset = 0;

@@ -20,7 +20,7 @@ std::string SourceOf(const UciConfig& config, const UciBlock& block, const Label
 {
     std::string deciding;
     if (!block.isCategory)
-        deciding = SettingText(*block.config, "dim", block.columns);
+        deciding = SettingText(*block.config, block.columnNames.empty() ? "dim" : "columns", block.columns);
     else if (block.labelDim > 0 && block.labelDim >= labels->Size())
         deciding = SettingText(*block.config, "labelDim", block.labelDim);
     else
@@ -37,13 +37,13 @@ UciSource<ElemType>::UciSource(const UciConfig& config, Log& log)
     const UciReaderOptions& options = config.reader;
     if (options.traceLevel > 0)
         log.Print("Reading UCI file %s\n", config.file.c_str());
-    if (!options.customDelimiter.empty())
-        m_format.delimiter = options.customDelimiter[0];
-    if (!options.customDecimalPoint.empty())
-        m_format.decimalPoint = options.customDecimalPoint[0];
+    ReadFormat(config);
     for (const UciBlock& block : config.blocks)
     {
         StreamInfo info;
+        UciColumns columns{block.name, block.start, block.columns};
+        columns.columns = FindColumns(block);
+        columns.missing = block.missing;
         info.name = block.name;
         info.rows = block.columns;
         info.isLabel = block.isLabel;
@@ -52,7 +52,8 @@ UciSource<ElemType>::UciSource(const UciConfig& config, Log& log)
         if (block.isCategory)
         {
             auto labels = std::make_unique<LabelMap>();
-            const bool made = !LoadLabelMap(block, *labels, options.allowMapCreation);
+            const size_t column = columns.columns.empty() ? block.start : columns.columns[0];
+            const bool made = !LoadLabelMap(block, column, *labels, options.allowMapCreation);
             if (made)
                 m_newMaps.push_back({block.labelMappingFile, labels.get()});
             info.rows = CheckLabelDim(block, *labels, made);
@@ -60,14 +61,78 @@ UciSource<ElemType>::UciSource(const UciConfig& config, Log& log)
             m_labels.back() = std::move(labels);
         }
         info.source = SourceOf(config, block, m_labels.back().get());
-        m_format.streams.push_back({block.name, block.start, block.columns, m_labels.back().get()});
+        columns.labels = m_labels.back().get();
+        m_format.streams.push_back(std::move(columns));
         m_streams.push_back(std::move(info));
     }
     m_parser = std::make_unique<UciParser<ElemType>>(m_format, m_lines);
 }
 
 template <class ElemType>
-bool UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation)
+void UciSource<ElemType>::ReadFormat(const UciConfig& config)
+{
+    const std::string_view text = m_lines.FirstLines();
+    m_format.delimiter = config.findsDelimiter ? FindDelimiter(text) : config.delimiter;
+    m_format.decimalPoint = config.findsDelimiter && config.reader.customDecimalPoint.empty()
+                                ? FindDecimalPoint(text, m_format.delimiter)
+                                : config.decimalPoint;
+    // A delimiter that is given as a character also leaves blanks as delimiters, unless cells are quoted.
+    const bool hasOwnDelimiter = !IsBlank(m_format.delimiter) || config.isSpreadsheet;
+    m_format.isSpreadsheet = config.isSpreadsheet || (hasOwnDelimiter && text.find('"') != std::string_view::npos);
+    std::string firstLine(text.substr(0, text.find('\n')));
+    if (!m_format.isSpreadsheet)
+        std::replace(firstLine.begin(), firstLine.end(), m_format.delimiter, ' ');
+    const std::vector<std::string> cells = CellsOf(firstLine, m_format.isSpreadsheet ? m_format.delimiter : ' ');
+
+    bool hasHeader = config.reader.header == HeaderMode::Present;
+    if (config.reader.header == HeaderMode::Auto)
+    {
+        m_format.header = cells;
+        std::vector<size_t> numberColumns;
+        for (const UciBlock& block : config.blocks)
+        {
+            const std::vector<size_t> named = block.isCategory ? std::vector<size_t>() : FindColumns(block);
+            numberColumns.insert(numberColumns.end(), named.begin(), named.end());
+            for (size_t i = 0; i < block.columns && named.empty() && !block.isCategory; ++i)
+                numberColumns.push_back(block.start + i);
+        }
+        hasHeader = IsHeader(cells, numberColumns, m_format.decimalPoint);
+        m_format.header.clear();
+    }
+    if (!hasHeader)
+        return;
+    m_format.header = cells;
+    m_log.Print("%s: the first line is a header: %s\n", config.file.c_str(), Join(cells, ", ").c_str());
+    m_lines.SkipHeader();
+    if (m_lines.IsComplete())
+        FailAt(config.fileWhere, ErrorKind::Data, "data file '", config.file, "' has a header and no record");
+}
+
+template <class ElemType>
+std::vector<size_t> UciSource<ElemType>::FindColumns(const UciBlock& block) const
+{
+    std::vector<size_t> found;
+    for (const std::string& name : block.columnNames)
+    {
+        const auto begin = m_format.header.begin(), end = m_format.header.end();
+        auto at = std::find(begin, end, name);
+        if (at == end)
+            at = std::find_if(begin, end, [&](const std::string& other) { return EqualsIgnoreCase(other, name); });
+        const std::optional<unsigned long long> number = ParseSize(name);
+        if (at == end && !number)
+            FailAt(block.config->WhereOf("columns"), ErrorKind::Data, "'", block.name, "' reads column '", name,
+                   "', but ",
+                   m_format.header.empty()
+                       ? "the first line of '" + m_lines.Path() + "' is no header"
+                       : "the first line of '" + m_lines.Path() + "' has no such name: " + Join(m_format.header, ", "),
+                   DidYouMean(name, m_format.header));
+        found.push_back(at == end ? size_t(*number) : size_t(at - begin));
+    }
+    return found;
+}
+
+template <class ElemType>
+bool UciSource<ElemType>::LoadLabelMap(const UciBlock& block, size_t column, LabelMap& labels, bool allowCreation)
 {
     const std::string path = ResolveInputPath(block.labelMappingFile);
     const SourcePos where = block.config->WhereOf("labelMappingFile");
@@ -81,7 +146,7 @@ bool UciSource<ElemType>::LoadLabelMap(const UciBlock& block, LabelMap& labels, 
     if (!allowCreation)
         FailAt(where, ErrorKind::Data, "label map '", path, "' does not exist", NearFilesHint(path),
                "; the createLabelMap action makes it from the data");
-    CollectLabels(block, labels);
+    CollectLabels(block, column, labels);
     return false;
 }
 
@@ -119,9 +184,11 @@ std::vector<std::string> UciSource<ElemType>::CreateLabelMaps()
 
 // All labels of the data, in the order in which they first appear.
 template <class ElemType>
-void UciSource<ElemType>::CollectLabels(const UciBlock& block, LabelMap& labels)
+void UciSource<ElemType>::CollectLabels(const UciBlock& block, size_t column, LabelMap& labels)
 {
-    UciParser<ElemType> parser({m_format.delimiter, m_format.decimalPoint, {}}, m_lines);
+    UciFormat format = m_format;
+    format.streams.clear();
+    UciParser<ElemType> parser(std::move(format), m_lines);
     const size_t total = m_lines.Extend(SIZE_MAX);
     for (size_t first = 0; first < total;)
     {
@@ -130,10 +197,12 @@ void UciSource<ElemType>::CollectLabels(const UciBlock& block, LabelMap& labels)
         for (size_t i = 0; i < piece.records; ++i)
         {
             const size_t next = NextLine(piece.text, at);
-            const std::string_view label = parser.TextOfColumn(piece, at, block.start);
+            std::string_view label = parser.TextOfColumn(piece, at, column);
+            if (label.empty())
+                label = block.missing;
             if (label.empty())
                 Fail(ErrorKind::Data, m_lines.Path(), ":", m_lines.LineNumber(piece.offset + at),
-                     ": the line has no column ", block.start, " (counted from 0), the label of '", block.name, "'");
+                     ": the line has no column ", column, " (counted from 0), the label of '", block.name, "'");
             labels.FindOrAdd(label);
             at = SkipBlankLines(piece.text, next);
         }

@@ -38,10 +38,14 @@ private:
         const LabelMap* labels;
     };
 
+    // Finds the delimiter and the header in the first lines, and turns names of columns into numbers.
+    void ReadFormat(const UciConfig& config);
+    std::vector<size_t> FindColumns(const UciBlock& block) const;
+
     // Returns false if the mapping file is missing and the labels were collected from the data.
-    bool LoadLabelMap(const UciBlock& block, LabelMap& labels, bool allowCreation);
+    bool LoadLabelMap(const UciBlock& block, size_t column, LabelMap& labels, bool allowCreation);
     size_t CheckLabelDim(const UciBlock& block, const LabelMap& labels, bool made) const;
-    void CollectLabels(const UciBlock& block, LabelMap& labels);
+    void CollectLabels(const UciBlock& block, size_t column, LabelMap& labels);
 
     Log& m_log;
     UciFormat m_format;

@@ -166,7 +166,7 @@ std::optional<size_t> TrainingFiles::NewestCheckpoint() const
 std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
 {
     // Checks only epochs that have files: maxEpochs may be a billion.
-    for (const size_t epochs : ModelsBehind(std::nullopt))
+    for (const size_t epochs : LaterModels(std::nullopt))
         if (epochs <= atMost && WhyUnusable(epochs).empty())
             return epochs;
     return std::nullopt;
@@ -196,7 +196,7 @@ std::string TrainingFiles::StampOf(size_t epochsDone) const
     return stamp;
 }
 
-std::vector<size_t> TrainingFiles::ModelsBehind(std::optional<size_t> behind) const
+std::vector<size_t> TrainingFiles::LaterModels(std::optional<size_t> behind) const
 {
     std::vector<size_t> numbers = NumbersOfFiles(m_modelPath, "");
     std::erase_if(numbers, [&](size_t epochs) { return epochs >= m_maxEpochs || (behind && epochs <= *behind); });
@@ -205,20 +205,21 @@ std::vector<size_t> TrainingFiles::ModelsBehind(std::optional<size_t> behind) co
     return numbers;
 }
 
+bool TrainingFiles::IsNeeded(size_t epochs, size_t epochsDone, size_t interval, bool isOver)
+{
+    const auto lookBefore = [&](size_t from) { return from / interval * interval; };
+    // A training resumed after the last epoch of an interval may roll back by a whole interval.
+    return (!isOver && epochs + 1 == epochsDone) || (interval > 1 && epochs == lookBefore(epochsDone)) ||
+           (!isOver && interval > 1 && epochs == lookBefore(epochsDone - 1));
+}
+
 std::vector<std::string> TrainingFiles::ObsoleteCheckpoints(size_t epochsDone, size_t interval, bool isOver) const
 {
-    const auto isNeeded = [&](size_t epochs)
-    {
-        const auto lookBefore = [&](size_t from) { return from / interval * interval; };
-        // A training resumed after the last epoch of an interval may roll back by a whole interval.
-        return (!isOver && epochs + 1 == epochsDone) || (interval > 1 && epochs == lookBefore(epochsDone)) ||
-               (!isOver && interval > 1 && epochs == lookBefore(epochsDone - 1));
-    };
     std::vector<std::string> obsolete;
     const size_t reach = 2 * interval + 1;
     for (size_t epochs = epochsDone > reach ? epochsDone - reach : 1; epochs < epochsDone; ++epochs)
     {
-        if (!isNeeded(epochs))
+        if (!IsNeeded(epochs, epochsDone, interval, isOver))
             obsolete.push_back(Checkpoint(epochs));
     }
     return obsolete;
@@ -307,6 +308,13 @@ std::string TrainingFiles::MoveAside(const WithinEpochPoint& point) const
         if (const std::string model = OfNetwork(network, Model(point)); FileExists(model))
             Rename(model, model + suffix);
     return Model(point) + suffix;
+}
+
+void TrainingFiles::MoveFinalModel(size_t epochs) const
+{
+    Rename(Checkpoint(m_maxEpochs), Checkpoint(epochs));
+    for (size_t network = 0; network < m_networks; ++network)
+        Rename(OfNetwork(network, FinalModel()), OfNetwork(network, Model(epochs)));
 }
 
 void SaveModels(const TrainedNetworks& networks, const TrainingFiles& files, const std::string& path)

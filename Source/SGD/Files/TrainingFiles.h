@@ -70,6 +70,9 @@ public:
     // Renames models and checkpoint; returns the model's new name.
     std::string MoveAside(const WithinEpochPoint& point) const;
 
+    // Renames the final models and their checkpoint, which become those of so many epochs.
+    void MoveFinalModel(size_t epochs) const;
+
     // Returns the largest e <= atMost for which M(e) exists and is not older than M(e-1), which may be missing. As in
     // CNTK v1.1.
     std::optional<size_t> FindResumePoint(size_t atMost) const;
@@ -79,13 +82,15 @@ public:
     // Returns a text that changes whenever a network of M(e) is written again; empty if the model is missing.
     std::string StampOf(size_t epochsDone) const;
     // Returns the numbers of epochs above `behind` (none: all) that have a model, in descending order.
-    std::vector<size_t> ModelsBehind(std::optional<size_t> behind) const;
+    std::vector<size_t> LaterModels(std::optional<size_t> behind) const;
 
     // Returns the checkpoints that are obsolete when model and checkpoint of epochsDone exist. The previous checkpoint
     // is needed until the training is over, in case the newest files are damaged. interval: learnRateAdjustInterval of
     // AdjustAfterEpoch with loadBestModel, which may load the model of the last decision; otherwise 1. Includes what a
     // killed training left.
     std::vector<std::string> ObsoleteCheckpoints(size_t epochsDone, size_t interval, bool isOver) const;
+    // Returns true for epochs whose model and checkpoint are still needed; parameters as for ObsoleteCheckpoints.
+    static bool IsNeeded(size_t epochs, size_t epochsDone, size_t interval, bool isOver);
     // For a finished training: returns the number of epochs of its newest checkpoint.
     std::optional<size_t> NewestCheckpoint() const;
     // Temporary files of models and checkpoints that a killed training left.

@@ -112,14 +112,19 @@ class EarlyStopping
 {
 public:
     // patience: epochs without an improvement after which to stop; 0: off.
-    EarlyStopping(size_t patience, double minImprovement) : m_patience(patience), m_minImprovement(minImprovement) {}
+    // keepsBest: the best epoch is of interest even if nothing is stopped.
+    EarlyStopping(size_t patience, double minImprovement, bool keepsBest = false)
+        : m_patience(patience), m_minImprovement(minImprovement), m_keepsBest(keepsBest)
+    {
+    }
 
-    bool IsOn() const { return m_patience > 0; }
+    bool IsOn() const { return m_patience > 0 || m_keepsBest; }
+    bool MayStop() const { return m_patience > 0; }
     // Takes the criterion of an epoch. Returns true if it is the best so far; NaN never is.
     bool Observe(size_t epochsDone, double value);
     bool ShouldStop(size_t epochsDone) const
     {
-        return IsOn() && epochsDone >= m_lastImprovement && epochsDone - m_lastImprovement >= m_patience;
+        return MayStop() && epochsDone >= m_lastImprovement && epochsDone - m_lastImprovement >= m_patience;
     }
 
     size_t BestEpoch() const { return m_bestEpoch; } // number of epochs done; 0: none yet
@@ -131,6 +136,7 @@ public:
 private:
     size_t m_patience;
     double m_minImprovement;
+    bool m_keepsBest;
     double m_best = std::numeric_limits<double>::infinity();
     size_t m_bestEpoch = 0;
     // The criterion at the last improvement of at least m_minImprovement. Smaller improvements update the best model

@@ -32,7 +32,8 @@ bool BestModel::StopsAfter(size_t epochsDone, double value)
     if (m_earlyStopping.Observe(epochsDone, value))
     {
         m_setup.SaveModelsAs(path);
-        m_setup.log.Tell("Early stopping: epoch %zu is the best so far (%.8g); its model is '%s'.\n", epochsDone,
+        m_setup.log.Tell("%s epoch %zu is the best so far (%.8g); its model is '%s'.\n",
+                         m_earlyStopping.MayStop() ? "Early stopping:" : "keepModels:", epochsDone,
                          TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), value), path.c_str());
     }
     return m_earlyStopping.ShouldStop(epochsDone);
@@ -52,7 +53,7 @@ void BestModel::Require()
     if (!isSame || !files.HasAll(same))
         Fail(ErrorKind::Model, "the best model so far, '", path, "' of epoch ", epoch, ", is gone",
              isSame ? Concat(", and so is '", same, "', which could take its place") : "",
-             "; put it back, or go on without it (earlyStopPatience=0), or start afresh (makeMode=false)");
+             "; put it back, or continue without it (earlyStopPatience=0), or start afresh (makeMode=false)");
     files.WaitForWorkers(); // all workers have checked the files
     for (size_t i = 0; i < files.Networks() && files.AreWrittenHere(); ++i)
     {
@@ -68,7 +69,7 @@ void BestModel::Require()
 
 void BestModel::Take(size_t epochsDone)
 {
-    if (!Exists())
+    if (!Exists() || !m_earlyStopping.MayStop())
         return;
     const size_t best = m_earlyStopping.BestEpoch();
     if (best != epochsDone || m_mayGoBack) // the rate control may have rolled back in that very epoch

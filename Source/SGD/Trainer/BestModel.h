@@ -1,4 +1,4 @@
-// The best model of a training with early stopping. It is saved as modelPath.best and becomes the final model.
+// The best model of a training. It is saved as modelPath.best. With early stopping it becomes the final model.
 #pragma once
 
 #include "SGD/Trainer/TrainingSetup.h"

@@ -214,7 +214,7 @@ void WarnOfOtherSeed(const Checkpoint& checkpoint, const std::string& path, bool
         log.Warn(Concat(training, ", but the config has trainingSeed=", now,
                         "; nothing is trained: give makeMode=false or another modelPath to train with it"));
     else
-        log.Warn(Concat(training, ", which goes on with trainingSeed=", now,
+        log.Warn(Concat(training, ", which continues with trainingSeed=", now,
                         ": from here on other random numbers are drawn; the models are those of neither seed"));
 }
 
@@ -248,7 +248,7 @@ void WarnOfOtherListedRate(const Checkpoint& checkpoint, const std::string& path
 void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest, Log& log)
 {
     constexpr size_t c_mostNamed = 4;
-    const std::vector<size_t> models = files.ModelsBehind(newest);
+    const std::vector<size_t> models = files.LaterModels(newest);
     if (models.empty())
         return;
     std::string named;
@@ -261,11 +261,11 @@ void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<s
         named += Concat(" and ", models.size() - c_mostNamed, " more");
     if (makeMode)
         log.Warn(Concat("models of more epochs are passed over: ", named, "; the training ",
-                        newest ? Concat("goes on from '", files.Model(*newest), "'") : "begins anew",
+                        newest ? Concat("continues from '", files.Model(*newest), "'") : "restarts",
                         " and writes over them (where a copy changed the files' times, stop it, and touch the models "
                         "in the order of their epochs)"));
     else
-        log.Print("makeMode=false: the training begins anew; models of an earlier one are written over as its epochs "
+        log.Print("makeMode=false: the training restarts; models of an earlier one are overwritten as its epochs "
                   "end: %s\n",
                   named.c_str());
 }
@@ -284,17 +284,22 @@ std::string RenamingOfNetworks(const TrainingFiles& files, const std::string& fr
 
 } // namespace
 
-void ReportFewerEpochs(const TrainingFiles& files, const Checkpoint& checkpoint, Log& log)
+std::optional<size_t> FindRaisedEpochs(const TrainingFiles& files, const Checkpoint& finalCheckpoint)
 {
-    const auto epochs = size_t(NumberOf(checkpoint.info.extra, c_epochsDoneKey, double(files.MaxEpochs())));
-    if (epochs >= files.MaxEpochs())
-        return;
-    const std::string& final = files.FinalModel();
-    const std::string numbered = Concat(final, ".", epochs);
-    log.Print("It was trained for %s, but maxEpochs is %zu: to train it further, rename %s, and its checkpoint '%s' to "
-              "'%s'.\n",
-              Counted(epochs, "epoch").c_str(), files.MaxEpochs(), RenamingOfNetworks(files, final, numbered).c_str(),
-              files.Checkpoint(files.MaxEpochs()).c_str(), files.Checkpoint(epochs).c_str());
+    const auto epochs = size_t(NumberOf(finalCheckpoint.info.extra, c_epochsDoneKey, double(files.MaxEpochs())));
+    return epochs > 0 && epochs < files.MaxEpochs() ? std::optional<size_t>(epochs) : std::nullopt;
+}
+
+// The checkpoint is renamed first: if the process is killed between the two, the final model is still there.
+void ContinueFinalModel(const TrainingFiles& files, size_t epochs, Log& log)
+{
+    log.Print("'%s' was trained for %s, and maxEpochs is %zu now: the training continues from it, as '%s'.\n",
+              files.FinalModel().c_str(), Counted(epochs, "epoch").c_str(), files.MaxEpochs(),
+              files.Model(epochs).c_str());
+    files.WaitForWorkers(); // all workers have checked the files
+    if (files.AreWrittenHere())
+        files.MoveFinalModel(epochs);
+    files.WaitForWorkers();
 }
 
 void ReportLongerTraining(const TrainingFiles& files, size_t newest, Log& log)

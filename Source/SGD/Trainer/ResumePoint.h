@@ -44,9 +44,12 @@ std::string FirstDifference(const ComputationNetwork& loaded, const ComputationN
 void WarnOfOtherNetwork(const ComputationNetwork& loaded, const std::string& path, bool isFinished,
                         const std::function<std::unique_ptr<ComputationNetwork>()>& build, Log& log);
 
-// If the final model has fewer epochs than maxEpochs, reports which files to rename to train it further. checkpoint: of
-// the final model.
-void ReportFewerEpochs(const TrainingFiles& files, const Checkpoint& checkpoint, Log& log);
+// Returns the epochs of the final model if maxEpochs was raised after its training had trained all epochs; its
+// checkpoint says so. None: the final model stays the final one.
+std::optional<size_t> FindRaisedEpochs(const TrainingFiles& files, const Checkpoint& finalCheckpoint);
+
+// Makes the final model the model of so many epochs, from which the training continues.
+void ContinueFinalModel(const TrainingFiles& files, size_t epochs, Log& log);
 
 // If maxEpochs was lowered, reports that the model of so many epochs exists already. newest: the model that is resumed.
 void ReportLongerTraining(const TrainingFiles& files, size_t newest, Log& log);

@@ -66,12 +66,12 @@ void Trainer::WarnOfOtherOptionsWithin(size_t epoch) const
 {
     if (IsResumedWithOtherSize(epoch))
         m_log.Warn(Concat("epoch ", epoch + 1, " was begun with minibatchSize=", m_state.minibatchSize,
-                          " and goes on with it; minibatchSize=", m_options.minibatchSize[epoch],
+                          " and continues with it; minibatchSize=", m_options.minibatchSize[epoch],
                           " holds for the epochs after it"));
     const std::optional<size_t>& epochSizeBefore = m_resumed->within.epochSize;
     if (epochSizeBefore && *epochSizeBefore != m_options.epochSize)
         m_log.Warn(Concat("epoch ", epoch + 1, " was begun with epochSize=", *epochSizeBefore,
-                          " and goes on with epochSize=", m_options.epochSize,
+                          " and continues with epochSize=", m_options.epochSize,
                           ": where it ends, and which samples it consists of, is no longer what it was"));
 }
 
@@ -119,7 +119,7 @@ EpochSettings Trainer::PrepareEpoch(size_t epoch)
 {
     EpochSettings settings = SettingsOf(m_setup, m_state, epoch, ListedSize(epoch));
     settings.gradientCheckDigits = m_options.gradientCheck ? int(m_options.sigFigs) : 0;
-    settings.goesOn = [this, epoch]
+    settings.continues = [this, epoch]
     {
         if (m_setup.StopRequested())
             return false;
@@ -144,13 +144,13 @@ EpochResult Trainer::TrainEpoch(size_t epoch)
     EpochSettings settings = PrepareEpoch(epoch);
     m_checkpoints.BeginInterval();
     m_setup.progress.BeginEpoch(StartOf(m_setup, m_state, settings));
-    settings.goesOnFromTrial = m_search.BeginEpoch();
-    if (settings.goesOnFromTrial)
+    settings.continuesTrial = m_search.BeginEpoch();
+    if (settings.continuesTrial)
         m_setup.progress.RepeatTrial();
     if (m_resumed)
     {
         WarnOfOtherOptionsWithin(epoch);
-        m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_resumed->point.minibatches);
+        m_log.Print("Resuming after minibatch %zu of the epoch.\n", m_resumed->point.minibatches);
     }
     EpochResult result = m_setup.RunLoop(settings);
     m_resumed.reset();

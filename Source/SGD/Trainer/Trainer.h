@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 namespace cntk
 {
@@ -15,6 +16,10 @@ namespace cntk
 // modelPath.1, ..., modelPath and their checkpoints. NaN or infinity in the criterion is an Error of kind Model with
 // epoch, minibatch, rate and the first such node; the files of earlier epochs remain.
 void Train(const TrainingRequest& request, Log& log);
+
+// Describes what Train would do with the files that exist now: "trains 60 epochs", "resumes after epoch 12 of 60",
+// "nothing to train: finished; makeMode=false trains anew". Changes nothing. The request has a device.
+std::string DescribeStart(const TrainingRequest& request);
 
 // Runs the epochs of a training whose networks and data exist.
 class Trainer
@@ -25,7 +30,7 @@ public:
 
     // Takes the state from a checkpoint.
     void Restore(Checkpoint checkpoint, const std::string& path) { m_checkpoints.Restore(std::move(checkpoint), path); }
-    // Resumes the first epoch at this point. info: of the point's checkpoint, which Restore gets too.
+    // Resumes the first epoch at this point. info: the checkpoint that was passed to Restore.
     void ResumeWithinEpoch(const WithinEpochPoint& point, const CheckpointInfo& info);
     void Run(size_t firstEpoch);
 

@@ -19,10 +19,18 @@ namespace cntk
 
 void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver)
 {
-    if (options.keepCheckPointFiles || !files.AreWrittenHere())
+    if (!files.AreWrittenHere())
         return;
     const LearningRateControl control(options.autoAdjust, LearningRateCount(options));
     const size_t interval = control.MayRollBack() ? options.autoAdjust.learnRateAdjustInterval : 1;
+    if (!options.keepModels.all)
+        for (const size_t epochs : files.ModelsBehind(0))
+            if (epochs < epochsDone && !options.keepModels.Keeps(epochs, epochsDone) &&
+                !TrainingFiles::IsNeeded(epochs, epochsDone, interval, isOver))
+                for (size_t network = 0; network < files.Networks(); ++network)
+                    RemoveFile(files.OfNetwork(network, files.Model(epochs)));
+    if (options.keepCheckPointFiles)
+        return;
     for (const std::string& obsolete : files.ObsoleteCheckpoints(epochsDone, interval, isOver))
         RemoveFile(obsolete);
 }
@@ -144,8 +152,8 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     else
     {
         m_setup.log.Warn(Concat("'", path, "' is of a training with gradUpdateType=", other,
-                                ", which goes on with gradUpdateType=", m_setup.learner.RuleName(),
-                                ": what it remembers of gradients is no use to that, and begins anew"));
+                                ", which continues with gradUpdateType=", m_setup.learner.RuleName(),
+                                ": the saved optimizer state does not fit and is reset"));
         m_setup.learner.Reset();
     }
     m_setup.learner.RestoreExtra(info.extra);
@@ -177,7 +185,7 @@ void TrainingCheckpoints::ResetCriterionIfOther(const CheckpointInfo& info, cons
     if (before.empty() || m_setup.options.autoAdjust.autoAdjustLR != LearningRateSearch::AdjustAfterEpoch)
         return;
     m_setup.log.Warn(Concat("'", path, "' has ", before, ", and now the learning rate goes by ", now,
-                            ": the first of these is compared with nothing before"));
+                            ": the first new value has no predecessor"));
     m_state.rate.previousCriterion = std::numeric_limits<double>::infinity();
     m_state.rate.isAverageKnown = false;
 }
@@ -200,7 +208,7 @@ void TrainingCheckpoints::RestoreDelays(const std::vector<std::string>& ofWorker
     {
         if (!m_delays.empty())
             m_setup.log.Warn(Concat("the training was stopped with ", Counted(ofWorkers.size(), "worker"),
-                                    ", and goes on with another number: sequences that go on have no past"));
+                                    ", and continues with another number: sequences that continue have no past"));
         return;
     }
     const std::string& states = ofWorkers[workers != nullptr ? workers->Rank() : 0];
@@ -218,7 +226,7 @@ EpochPosition TrainingCheckpoints::OwnPosition(const PositionWithin& within) con
     const size_t count = workers != nullptr ? workers->Count() : 1;
     if (within.minibatchesOf.size() != count)
         Fail(ErrorKind::Config, "the epoch was begun by ", Counted(within.minibatchesOf.size(), "worker"),
-             " that trained models of their own, and cannot go on with ", count, "; start as many, or remove '",
+             " that trained models of their own, and cannot continue with ", count, "; start as many, or remove '",
              m_setup.files.Model(*m_lastWithin), "' and its checkpoint to begin the epoch anew");
     EpochPosition own = within.position;
     own.minibatches = size_t(within.minibatchesOf[workers != nullptr ? workers->Rank() : 0]);
@@ -368,20 +376,20 @@ void TrainingCheckpoints::Stop(const std::string& where, const std::string& mode
 std::string TrainingCheckpoints::HowToResume(const std::string& model) const
 {
     if (m_setup.request.makeMode)
-        return Concat("run the same command again to go on from '", model, "'");
+        return Concat("run the same command again to continue from '", model, "'");
     // make mode would resume from a more advanced model of an earlier training.
     const bool isWithin = m_lastWithin && model == m_setup.files.Model(*m_lastWithin);
     const std::string begin = isWithin ? m_setup.files.Model(m_lastWithin->epochsDone) : model;
     std::string inTheWay;
-    for (const size_t epochs : m_setup.files.ModelsBehind(std::nullopt))
+    for (const size_t epochs : m_setup.files.LaterModels(std::nullopt))
     {
         if (m_setup.files.Model(epochs) == begin)
             break;
         inTheWay += Concat(inTheWay.empty() ? "'" : ", '", m_setup.files.Model(epochs), "'");
     }
-    return Concat("to go on from '", model, "', ",
+    return Concat("to continue from '", model, "', ",
                   inTheWay.empty() ? "" : Concat("move away ", inTheWay, " of an earlier training and "),
-                  "run it again with makeMode=true (with makeMode=false it begins anew)");
+                  "run it again with makeMode=true (with makeMode=false it restarts)");
 }
 
 } // namespace cntk

@@ -15,7 +15,7 @@
 namespace cntk
 {
 
-// Removes obsolete checkpoints; with keepCheckPointFiles none.
+// Removes obsolete checkpoints (with keepCheckPointFiles none), and models that keepModels does not keep.
 void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_t epochsDone, bool isOver);
 
 // Position of an epoch when its checkpoint was written.
@@ -62,7 +62,7 @@ public:
     // the model of so many epochs.
     [[noreturn]] void StopWithin(const std::string& where) const;
     [[noreturn]] void StopAfter(size_t epochsDone, const std::string& where) const;
-    // "run the same command again to go on from ...", for LastWithin.
+    // "run the same command again to continue from ...", for LastWithin.
     std::string HowToResumeWithin() const;
 
     // Returns the position at which this worker's loop resumes.

@@ -89,7 +89,7 @@ public:
 struct TrainingState
 {
     explicit TrainingState(const SgdOptions& options)
-        : earlyStopping(options.earlyStopPatience, options.earlyStopMinImprovement)
+        : earlyStopping(options.earlyStopPatience, options.earlyStopMinImprovement, options.keepModels.best)
     {
     }
 

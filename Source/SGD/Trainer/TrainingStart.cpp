@@ -53,7 +53,7 @@ void ClearPoints(const TrainingFiles& files, bool makeMode, std::optional<size_t
             why = newest ? Concat("it begins with '", within ? files.Model(*within) : files.Model(*newest), "'")
                          : "it restarts";
         const std::string path = files.Model(point);
-        log.Warn(Concat("the training does not go on from '", path, "': ", why, "; the model is kept as '",
+        log.Warn(Concat("the training does not continue from '", path, "': ", why, "; the model is kept as '",
                         files.MoveAside(point), "', and so is its checkpoint"));
     }
 }
@@ -201,8 +201,6 @@ void EndFinished(const TrainingRequest& request, const TrainingFiles& files, con
         log.Print("The final model has no record of its data and SGD options: if they have changed, train again with "
                   "makeMode=false or another modelPath.\n");
     }
-    if (checkpoint)
-        ReportFewerEpochs(files, *checkpoint, log);
 }
 
 // The note that a training leaves in its lock file after it has written the start model. If the training is killed, the
@@ -222,7 +220,7 @@ bool IsStartOfKilledTraining(const TrainingFiles& files, const std::string& lock
 // network.
 void RemoveStart(const TrainingFiles& files, Log& log)
 {
-    if (!files.AreWrittenHere() || !files.ModelsBehind(0).empty() || !files.WithinEpochPoints().empty())
+    if (!files.AreWrittenHere() || !files.LaterModels(0).empty() || !files.WithinEpochPoints().empty())
         return;
     try
     {
@@ -448,10 +446,21 @@ void Train(const TrainingRequest& given, Log& log)
         newest.reset();
     if (request.workers != nullptr)
         RequireSameStart(*request.workers, newest, files.FinalModel());
+    std::optional<size_t> raised;
     if (newest == request.options.maxEpochs)
-        return EndFinished(request, files, lockPath, log);
+    {
+        const std::optional<Checkpoint> checkpoint = LoadFinalCheckpoint(request, files);
+        raised = checkpoint ? FindRaisedEpochs(files, *checkpoint) : std::nullopt;
+        if (!raised)
+            return EndFinished(request, files, lockPath, log);
+    }
     FileLock lock;
     TakeLock(lock, lockPath, files);
+    if (raised)
+    {
+        ContinueFinalModel(files, *raised, log);
+        newest = raised;
+    }
     if (removesStart)
     {
         RemoveStart(files, log);
@@ -459,6 +468,23 @@ void Train(const TrainingRequest& given, Log& log)
     }
     ResumePoint start = LoadStart(request, files, newest, log);
     TrainFrom(start, request, files, lock, log);
+}
+
+std::string DescribeStart(const TrainingRequest& request)
+{
+    const TrainingFiles files = FilesOf(request);
+    const std::string all = Counted(files.MaxEpochs(), "epoch");
+    if (!request.makeMode)
+        return "trains " + all + " from the start (makeMode=false)";
+    const std::optional<size_t> newest = files.FindResumePoint();
+    if (!newest || *newest == 0)
+        return "trains " + all;
+    if (*newest < files.MaxEpochs())
+        return Concat("resumes after epoch ", *newest, " of ", files.MaxEpochs());
+    const std::optional<Checkpoint> checkpoint = LoadFinalCheckpoint(request, files);
+    const std::optional<size_t> raised = checkpoint ? FindRaisedEpochs(files, *checkpoint) : std::nullopt;
+    return raised ? Concat("continues the finished model of ", Counted(*raised, "epoch"), " to ", all)
+                  : std::string("nothing to train: finished; makeMode=false trains anew");
 }
 
 } // namespace cntk

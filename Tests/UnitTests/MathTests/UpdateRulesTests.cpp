@@ -133,31 +133,4 @@ TEST_F(UpdateRulesTest, TheMeanOfMultipliersIsThatOfAllThreads)
         ASSERT_NEAR(results[0][i], results[1][i], 1e-13);
 }
 
-// The parameter gets the bits of an update whose momentum is 0, with every instruction set.
-TEST(DescendTest, IsTheUpdateWithoutMomentum)
-{
-    TouchedColumns some;
-    some.all = false;
-    some.columns = {0, 3, 4, 299};
-    for (const InstructionSet set : {InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512})
-        for (const DataType type : {DataType::Float32, DataType::Float64})
-            for (const TouchedColumns* touched : std::initializer_list<const TouchedColumns*>{nullptr, &some})
-            {
-                if (set > BestInstructionSet())
-                    continue;
-                const auto device = MakeCpuDeviceWith(set, 2);
-                Matrix w(205, 300, type, *device), s(205, 300, type, *device), g(205, 300, type, *device);
-                Ops::FillUniform(w, -1, 1, 1);
-                Ops::FillUniform(s, -1, 1, 2);
-                Ops::FillUniform(g, -1, 1, 3);
-                const Matrix alone = w.Clone();
-                Ops::MomentumUpdate(w, s, g, 0.1, 0, touched);
-                EXPECT_TRUE(Ops::Descend(alone, g, 0.1, touched));
-                EXPECT_EQ(alone.ToHost(), w.ToHost()) << NameOf(set);
-            }
-    const auto reference = MakeReferenceDevice();
-    const Matrix w(2, 2, DataType::Float32, *reference);
-    EXPECT_FALSE(Ops::Descend(w, w.Clone(), 0.1));
-}
-
 } // namespace cntk

@@ -256,17 +256,6 @@ void ReferenceKernels::MultiplyByTransposeOf(const MatrixView& a, const SparseVi
     touched.Order(c.columns);
 }
 
-void ReferenceKernels::ColumnInnerProducts(const MatrixView& a, const MatrixView& b, const MatrixView& output)
-{
-    for (size_t column = 0; column < a.columns; ++column)
-    {
-        double sum = 0;
-        for (size_t row = 0; row < a.rows; ++row)
-            sum += Get(a, row, column) * Get(b, row, column);
-        Set(output, 0, column, sum);
-    }
-}
-
 void ReferenceKernels::ToDense(const SparseView& s, const MatrixView& output)
 {
     ForEach(output, [&](size_t row, size_t column) { Set(output, row, column, Get(s, row, column)); });

@@ -133,7 +133,7 @@ TEST_F(ProgressTest, LinesOfTheFirstMinibatchesCountBack)
                                        " Epoch\\[ 1 of 3\\]-Minibatch\\[   1-   3\\]: SamplesSeen = 20; "));
     // An epoch that is taken up again behind its fourth minibatch.
     progress.BeginEpoch({});
-    progress.GoOn(4, {std::vector<double>{3}, 40});
+    progress.ResumeAt(4, {std::vector<double>{3}, 40});
     progress.ShowMinibatches(6, {std::vector<double>{4}, 60});
     progress.ShowMinibatches(9, {std::vector<double>{5}, 90});
     EXPECT_THAT(LogText(), testing::ContainsRegex("Minibatch\\[   5-   6\\]: SamplesSeen = 20; [^\n]*\n"

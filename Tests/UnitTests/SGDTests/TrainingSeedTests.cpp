@@ -1,4 +1,4 @@
-// trainingSeed in a training: dropout, noise, what goes on behind a checkpoint, what is said of another seed.
+// trainingSeed in a training: dropout, noise, resuming, and the warning about another seed.
 #include "Common/File.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "TrainingFixture.h"
@@ -65,7 +65,7 @@ TEST_F(TrainingSeedTest, StoppedAnywhereItEndsWithTheSameBits)
         std::filesystem::create_directory(m_folder);
         ExpectSameBits(Request(7, 0.5, 0.01), stopAfter);
     }
-    EXPECT_FALSE(Logged("goes on with trainingSeed"));
+    EXPECT_FALSE(Logged("continues with trainingSeed"));
 }
 
 TEST_F(TrainingSeedTest, SaysWhichSeedAndWhenItIsNotTheCheckpoints)
@@ -76,14 +76,15 @@ TEST_F(TrainingSeedTest, SaysWhichSeedAndWhenItIsNotTheCheckpoints)
     ASSERT_TRUE(FileExists(Path("m.dnn.1.at2.ckp")));
     EXPECT_EQ(LoadCheckpoint(Path("m.dnn.1.at2.ckp"), DataType::Float64, *m_device).info.extra.at("trainingSeed"), "7");
     StopAt(Request(8, 0.5, 0), 2);
-    EXPECT_TRUE(Logged("'" + Path("m.dnn.1.at2.ckp") +
-                       "' is of a training with trainingSeed=7, which goes on with trainingSeed=8: from here on other "
-                       "random numbers are drawn; the models are those of neither seed"));
+    EXPECT_TRUE(
+        Logged("'" + Path("m.dnn.1.at2.ckp") +
+               "' is of a training with trainingSeed=7, which continues with trainingSeed=8: from here on other "
+               "random numbers are drawn; the models are those of neither seed"));
     StopAt(Request(0, 0.5, 0), 2);
-    EXPECT_TRUE(Logged("is of a training with trainingSeed=8, which goes on with trainingSeed=0: "));
+    EXPECT_TRUE(Logged("is of a training with trainingSeed=8, which continues with trainingSeed=0: "));
     Run(Request(9, 0.5, 0));
-    EXPECT_TRUE(Logged("is of a training with trainingSeed=0, which goes on with trainingSeed=9: "));
-    EXPECT_EQ(TimesLogged("goes on with trainingSeed"), 3u);
+    EXPECT_TRUE(Logged("is of a training with trainingSeed=0, which continues with trainingSeed=9: "));
+    EXPECT_EQ(TimesLogged("continues with trainingSeed"), 3u);
 }
 
 TEST_F(TrainingSeedTest, ARollBackSaysNothingOfSeeds)
@@ -93,7 +94,7 @@ TEST_F(TrainingSeedTest, ARollBackSaysNothingOfSeeds)
     request.options.momentumPerMB = 0.0f;
     request.options.autoAdjust.autoAdjustLR = LearningRateSearch::AdjustAfterEpoch;
     Run(request);
-    EXPECT_FALSE(Logged("goes on with trainingSeed"));
+    EXPECT_FALSE(Logged("continues with trainingSeed"));
 }
 
 TEST_F(TrainingSeedTest, CheckpointsOfTheOriginalsStreamsAreAsBefore)

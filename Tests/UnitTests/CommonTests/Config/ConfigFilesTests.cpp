@@ -131,23 +131,24 @@ TEST_F(ConfigFilesTests, IncludeErrors)
               "c.cntk:1:1: error: the include line names no file; expected include=<file>[+<file>...]");
     Write("sub/d.cntk", "include=e.cntk\n");
     Write("sub/e.cntk", "x=1");
-    EXPECT_EQ(ReportOf({"configFile=sub/d.cntk"}, ErrorKind::Config),
-              "    1 | include=e.cntk\n      | ^~~~~~~~~~~~~~\n"
-              "sub/d.cntk:1:1: error: included file 'e.cntk' does not exist in working directory '" +
-                  m_folder.Path() + "'; 'sub/e.cntk' does, but paths are relative to the working directory");
+    EXPECT_EQ(TextOf(LoadConfig({"configFile=sub/d.cntk"}), "", "x"), "1") << "found beside the including file";
+    Write("e.cntk", "x=2");
+    EXPECT_EQ(TextOf(LoadConfig({"configFile=sub/d.cntk"}), "", "x"), "2") << "the working directory comes first";
 }
 
 TEST_F(ConfigFilesTests, FileWithoutItsKey)
 {
     Write("a.cntk", "x=1");
-    EXPECT_EQ(ReportOf({"y=2", "a.cntk"}, ErrorKind::Usage),
-              "    1 | y=2 a.cntk\n      |     ^~~~~~\n"
-              "command line:1:5: error: argument 2 'a.cntk' is a file; config files are given as configFile=a.cntk");
+    EXPECT_EQ(TextOf(LoadConfig({"y=2", "a.cntk"}), "", "x"), "1");
+    Write("b.cntk", "x=3");
+    EXPECT_EQ(TextOf(LoadConfig({"a.cntk+b.cntk"}), "", "x"), "3");
+    EXPECT_EQ(TextOf(LoadConfig({"a.cntk", "b.cntk", "x=4"}), "", "x"), "4");
     // A missing file is reported, too, if no config file is given.
-    EXPECT_EQ(ReportOf({"y=2", "aa.cntk"}, ErrorKind::Usage),
-              "    1 | y=2 aa.cntk\n      |     ^~~~~~~\n"
-              "command line:1:5: error: argument 2 'aa.cntk' is no name=value, and no file of that name exists; config "
-              "files are given as configFile=<file>; did you mean 'a.cntk' in folder '.'?");
+    EXPECT_EQ(
+        ReportOf({"y=2", "aa.cntk"}, ErrorKind::Usage),
+        "    1 | y=2 aa.cntk\n      |     ^~~~~~~\n"
+        "command line:1:5: error: argument 2 'aa.cntk' is no name=value, and no file of that name exists; a config "
+        "file is given by its name or as configFile=<file>; did you mean 'a.cntk' or 'b.cntk' in folder '.'?");
     Write("makeMode", "no config");
     EXPECT_EQ(TextOf(LoadConfig({"configFile=a.cntk", "makeMode"}), "", "makeMode"), "true");
 }

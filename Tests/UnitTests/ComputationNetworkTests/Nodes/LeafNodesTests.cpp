@@ -425,6 +425,57 @@ TEST(LearnableParameterTest, ReadsFieldsOfAllVersions)
               "parameter 'W' has the dimensions [2 x 3], but its matrix is 2 x 4");
 }
 
+// p = W x in two networks with one storage for W.
+TEST(LearnableParameterTest, SharesItsStorageWithAnotherNetwork)
+{
+    const std::shared_ptr<Device> device = MakeCpuDevice();
+    TestNetwork first(DataType::Float64, device), second(DataType::Float64, device);
+    std::vector<ComputationNodePtr> products;
+    std::vector<std::shared_ptr<LearnableParameterNode>> weights;
+    for (TestNetwork* net : {&first, &second})
+    {
+        weights.push_back(std::dynamic_pointer_cast<LearnableParameterNode>(net->Parameter("W", {1, 2})));
+        products.push_back(net->Add("Times", "p", {weights.back(), net->Input("x", {2})}));
+        net->network.Validate();
+    }
+    Evaluator ofFirst(first.network, {products[0]}), ofSecond(second.network, {products[1]});
+    const auto forward = [&](TestNetwork& net, Evaluator& evaluator, const ComputationNodePtr& product)
+    {
+        net.SetFrames(1);
+        SetInput(net.network.Require("x"), {3, 5});
+        evaluator.Forward();
+        return ValueOf(product);
+    };
+    weights[1]->ShareStorage(weights[0]->Storage(), {1, 2});
+    weights[0]->Values().FromHost(std::vector<double>{2, -1});
+    ExpectNear(forward(second, ofSecond, products[1]), {1});
+    weights[1]->Values().FromHost(std::vector<double>{1, 1});
+    ExpectNear(forward(first, ofFirst, products[0]), {8});
+    ExpectNear(forward(second, ofSecond, products[1]), {8});
+
+    EXPECT_EQ(MessageOf(
+                  [&] {
+                      weights[1]->ShareStorage(weights[0]->Storage(), {2, 1});
+                  }),
+              "the storage for parameter 'W' has another element type, device or size");
+    weights[1]->SetParameterShape({3, 2});
+    EXPECT_NE(weights[0]->Storage(), weights[1]->Storage()) << "another size needs a storage of its own";
+    EXPECT_THAT(weights[0]->Values().ToHost(), ElementsAre(1, 1));
+}
+
+// A model file that is loaded into a parameter leaves the values of its former partners alone.
+TEST(LearnableParameterTest, LoadsIntoAStorageOfItsOwn)
+{
+    TestNetwork net;
+    auto a = std::dynamic_pointer_cast<LearnableParameterNode>(net.Parameter("A", {2, 3}));
+    auto b = std::dynamic_pointer_cast<LearnableParameterNode>(net.Parameter("B", {2, 3}));
+    b->ShareStorage(a->Storage(), {2, 3});
+    const std::vector<double> before = a->Values().ToHost();
+    FieldBytes().Add(1.0f).Shape({2, 3}).DenseMatrix(6, 1).Load(*b, 8);
+    EXPECT_EQ(a->Values().ToHost(), before);
+    EXPECT_THAT(b->Values().ToHost(), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
 TEST(InputValueTest, ReadsFieldsOfAllVersions)
 {
     TestNetwork net;

@@ -1,5 +1,5 @@
+#include "Common/Htk/HtkFile.h"
 #include "HtkTestTools.h"
-#include "Readers/HTKMLFReader/HtkFile.h"
 
 #include <algorithm>
 #include <array>

@@ -356,22 +356,58 @@ TEST_F(ImageReaderTests, ImagesInArchives)
     EXPECT_THAT(ErrorOf(features), HasSubstr("archive '" + Path("b.zip") + "': 'chunk0/black.jpg' cannot be read: "));
 }
 
+TEST_F(ImageReaderTests, ClassesByName)
+{
+    for (const char* const folder : {"images", "images/cat", "images/dog"})
+        std::filesystem::create_directory(Path(folder));
+    Plain("images/cat/a.pgm", 2, 2, 7);
+    Plain("images/dog/b.pgm", 2, 2, 9);
+    const std::string names = Write("names.txt", "dog\ncat\n");
+    const std::string features = "width=2 height=2 channels=1";
+    const auto classes = [&](const std::string& labels)
+    {
+        const auto reader = Open(features, "randomize=none", labels);
+        std::vector<std::string> found;
+        for (const Sample& sample : ReadEpoch(*reader, MakeRequest(0, 4)))
+            found.push_back(reader->Streams()[1].labelNames[size_t(sample.labels[0])]);
+        return found;
+    };
+    // A list names classes, or leaves them to the folder of the image.
+    Write("map.txt", Path("images/cat/a.pgm") + "\tdog\n" + Path("images/cat/a.pgm") + "\n");
+    EXPECT_EQ(classes("labelMappingFile=" + names), (std::vector<std::string>{"dog", "cat"}));
+    Write("map.txt", Path("images/cat/a.pgm") + "\tcatt\n");
+    EXPECT_EQ(ErrorOf(features, "", "labelMappingFile=" + names),
+              "data: " + Path("map.txt") + ":1:" + std::to_string(Path("images/cat/a.pgm").size() + 2) +
+                  ": label 'catt' is not in label map '" + names + "', which has 2 labels; did you mean 'cat'?");
+    // A folder in place of the list; its classes are sorted, or those of the map.
+    std::filesystem::remove(Path("map.txt"));
+    std::filesystem::rename(Path("images"), Path("map.txt"));
+    EXPECT_EQ(classes("labelDim=2"), (std::vector<std::string>{"cat", "dog"}));
+    EXPECT_EQ(Open(features)->Streams()[1].rows, 3u);
+    EXPECT_EQ(classes("labelMappingFile=" + names), (std::vector<std::string>{"cat", "dog"}));
+    std::filesystem::create_directory(Path("map.txt/cow"));
+    EXPECT_EQ(ErrorOf(features, "", "labelMappingFile=" + names),
+              "data: " + Path("map.txt/cow") + ": label 'cow' is not in label map '" + names + "', which has 2 labels");
+}
+
 TEST_F(ImageReaderTests, BadLists)
 {
     const std::string features = "width=2 height=2 channels=1";
     const std::string list = Path("map.txt");
     Write("map.txt", "a.png 1\n");
-    EXPECT_EQ(ErrorOf(features), "data: " + list +
-                                     ":1:1: 'a.png 1' has no tab between two columns; expected the image's "
-                                     "file, a tab and its class");
+    EXPECT_EQ(ErrorOf(features),
+              "data: " + list +
+                  ":1:1: 'a.png 1' has no tab between two columns; expected the image's "
+                  "file, a tab and its class, or labelMappingFile with the names of the images' folders");
+    const std::string names = "; classes by name need labelMappingFile, a file with one name a line";
     Write("map.txt", "a.png\t0\nb.png\tcat\n");
-    EXPECT_EQ(ErrorOf(features), "data: " + list + ":2:7: the class is 'cat'; expected a whole number from 0");
+    EXPECT_EQ(ErrorOf(features), "data: " + list + ":2:7: the class is 'cat'; expected a whole number from 0" + names);
     Write("map.txt", "a.png\t-1\n");
-    EXPECT_EQ(ErrorOf(features), "data: " + list + ":1:7: the class is '-1'; expected a whole number from 0");
+    EXPECT_EQ(ErrorOf(features), "data: " + list + ":1:7: the class is '-1'; expected a whole number from 0" + names);
     Write("map.txt", "a.png\t3\n");
     EXPECT_EQ(ErrorOf(features), "data: " + list + ":1:7: class 3 is not below labelDim=3");
     Write("map.txt", "a.png\t0\nb.png\t \r\n");
-    EXPECT_EQ(ErrorOf(features), "data: " + list + ":2:7: the class is ''; expected a whole number from 0");
+    EXPECT_EQ(ErrorOf(features), "data: " + list + ":2:7: the class is ''; expected a whole number from 0" + names);
     Write("map.txt", " \t0\n");
     EXPECT_EQ(ErrorOf(features),
               "data: " + list +

@@ -58,7 +58,7 @@ TEST_F(LmReaderTests, WordsAndTheirSuccessors)
     EXPECT_THAT(
         reader->Streams()[1].source,
         testing::EndsWith("mode=class, made for ClassBasedCrossEntropyWithSoftmax; a label for each word of the "
-                          "vocabulary comes from CNTKTextFormatReader"));
+                          "vocabulary comes from mode=oneHot"));
     EXPECT_EQ(reader->Streams()[1].rows, 4u);
     EXPECT_EQ(reader->Streams()[1].wordClasses, 2u);
     EXPECT_THAT(reader->Streams()[1].wordClassSource, testing::HasSubstr("vocab.txt"));

@@ -90,7 +90,8 @@ TEST_F(UciMessagesTests, TextWhereANumberBelongs)
 TEST_F(UciMessagesTests, ColumnsWithOtherSeparators)
 {
     const std::string hint = "; columns are separated by blanks, tabs and the customDelimiter of the reader, and "
-                             "numbers have the decimalPoint of the reader";
+                             "numbers have its customDecimalPoint; customDelimiter=auto finds both and reads quoted "
+                             "cells";
     const std::string expected =
         ": expected a number in column 0 ('features' is columns 0 to 1, counted from 0), found ";
     EXPECT_EQ(ReadingSays("1,2,no\n"), "data: " + m_data + ":1:1" + expected + "'1,2,no'" + hint);
@@ -137,7 +138,7 @@ TEST_F(UciMessagesTests, FilesThatAreNoLinesOfText)
               place +
                   "has carriage returns without newlines, the first as byte 7; expected lines that end with LF or CR "
                   "LF");
-    EXPECT_EQ(opening("\x1F\x8B\x08..."), place + "is compressed by gzip, expected text");
+    EXPECT_EQ(opening("\x1F\x8B..."), place + "is compressed in a way that the program does not read; unpack it");
     EXPECT_EQ(opening("\xFF\xFE..."), place + "is UTF-16 text, expected UTF-8 or ASCII");
     EXPECT_EQ(opening("1 2 no \r"), "no error");
 }
@@ -309,7 +310,8 @@ TEST_F(UciMessagesTests, WrongValuesOfParameters)
     EXPECT_EQ(MakingSays(block + "randomize=some"),
               "config: test.cntk:5:11: 'reader:randomize' is 'some', expected auto, none or a number of records");
     EXPECT_EQ(MakingSays(block + "customDelimiter=ab"),
-              "config: test.cntk:5:17: 'customDelimiter' is 'ab', expected one character that is no digit");
+              "config: test.cntk:5:17: 'customDelimiter' is 'ab', expected one character that is no digit, or one of "
+              "auto, comma, semicolon, tab, bar, space");
     EXPECT_EQ(MakingSays(block + "customDecimalPoint=\",\" customDelimiter=\",\""),
               "config: test.cntk:5:21: customDecimalPoint ',' is a column separator as well");
     EXPECT_THAT(MakingSays(block + "minibatchMode=most"), testing::HasSubstr("minibatchMode"));

@@ -231,7 +231,7 @@ TEST_F(EarlyStoppingTraining, ARemovedBestModelIsMadeAgainOrMissedAtOnce)
     const std::string before = LogText();
     EXPECT_EQ(MessageOf(ErrorKind::Model, [&] { EpochsOf(Request(20)); }),
               "the best model so far, '" + Path("m.dnn.best") + "' of epoch 1, is gone, and so is '" + Path("m.dnn.1") +
-                  "', which could take its place; put it back, or go on without it "
+                  "', which could take its place; put it back, or continue without it "
                   "(earlyStopPatience=0), or start afresh (makeMode=false)");
     EXPECT_THAT(LogText().substr(before.size()), ::testing::Not(::testing::HasSubstr("Starting Epoch")));
 

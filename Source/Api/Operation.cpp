@@ -2,6 +2,7 @@
 #include "Api/Operation.h"
 
 #include "Api/Lowering.h"
+#include "Api/UserFunction.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -108,44 +109,12 @@ std::string OperandType::Describe() const
 namespace
 {
 
-// Stands for an operand in the validation of a single node: shape and layout without memory.
-class StandInNode final : public ComputationNode
-{
-public:
-    void InferShape(ShapeInference&) override {}
-    void ForwardProp(const FrameRange&) override {}
-    void Set(const TensorShape& shape, MBLayoutPtr layout) { SetShape(shape, std::move(layout)); }
-};
-
-// The standard node types and the stand-in.
-const NodeRegistry& CheckingRegistry()
-{
-    static const NodeRegistry c_registry = []
-    {
-        NodeRegistry registry = NodeRegistry::Standard();
-        NodeTraits traits;
-        traits.isLeaf = true;
-        registry.Add<StandInNode>({.name = "StandIn",
-                                   .aliases = {},
-                                   .doc = "",
-                                   .inputs = {0, 0},
-                                   .inputNames = {},
-                                   .traits = traits,
-                                   .parameters = {},
-                                   .samples = {},
-                                   .bookSection = "",
-                                   .create = {}});
-        return registry;
-    }();
-    return c_registry;
-}
-
 // A network of one operation and stand-ins for its operands.
 class Scratch
 {
 public:
     Scratch(Context& context, const Node& node, std::span<const OperandType> types)
-        : m_node(node), m_types(types), m_network(node.type, DeviceOf(context, types), CheckingRegistry()),
+        : m_node(node), m_types(types), m_network(node.type, DeviceOf(context, types), GraphRegistry()),
           m_writer(m_network)
     {
         for (const OperandType& type : types)

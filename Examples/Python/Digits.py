@@ -33,11 +33,7 @@ test_images, test_classes = read(args.test)
 C.set_seed(1)
 x = C.input(64, name="pixels")
 labels = C.input(10, name="labels")
-W1 = C.parameter((64, args.hidden), init=C.initializer.glorot_uniform())
-B1 = C.parameter(args.hidden, init=0)
-W2 = C.parameter((args.hidden, 10), init=C.initializer.glorot_uniform())
-B2 = C.parameter(10, init=0)
-z = C.relu(x @ W1 + B1) @ W2 + B2
+z = C.layers.Sequential([C.layers.Dense(args.hidden, activation=C.relu), C.layers.Dense(10)])(x)
 loss = C.cross_entropy_with_softmax(z, labels)
 metric = C.classification_error(z, labels)
 if args.picture:
@@ -56,7 +52,8 @@ class Progress:
             print("epoch %2d: loss %.4f, %.2f %% wrong" % (index, loss, 100 * metric))
 
 
-trainer = C.Trainer(z, (loss, metric), C.momentum_sgd(z.parameters, lr=0.2, momentum=0.9), progress_writers=[Progress()])
+learner = C.momentum_sgd(z.parameters, lr=0.2, momentum=0.9)
+trainer = C.Trainer(z, (loss, metric), learner, progress_writers=[Progress()])
 source = C.reader.NumpyReader({x: images, labels: C.one_hot(classes, 10)}, randomize=True)
 trainer.train(source, minibatch_size=32, epochs=args.epochs)
 

@@ -41,5 +41,4 @@ with C.LocalExecutionContext("logistic_regression") as context:
     context.train([criterion, evaluation], options, reader(args.train))
     for name, value in context.test([criterion, evaluation], reader(args.test)).items():
         print("%s: %.8g" % (name, value))
-print("W:", W.value.round(4).tolist())
-print("b:", b.value.round(4).tolist())
+print("W:", W.value, "b:", b.value, sep="\n")

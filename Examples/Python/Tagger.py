@@ -72,7 +72,7 @@ loss = C.cross_entropy_with_softmax(z, y)
 metric = C.classification_error(z, y)
 
 # %% The training: a minibatch has some 200 words, in whole sentences.
-trainer = C.Trainer(z, (loss, metric), C.adagrad(z.parameters, lr_per_sample=0.1))
+trainer = C.Trainer(z, (loss, metric), C.adam(z.parameters, lr=0.003))
 source = C.reader.NumpyReader({x: word_ids(train), y: tag_ids(train)}, randomize=True)
 for epoch in range(args.epochs):
     trainer.train(source, minibatch_size=200)
@@ -83,4 +83,4 @@ for epoch in range(args.epochs):
 value = z.eval({x: word_ids(test[:1])})[0]
 names = list(tags)
 for (word, tag), number in zip(test[0], np.argmax(value, axis=1)):
-    print("%-16s %-28s %s" % (word, names[number], "" if names[number] == tag else "expected " + tag))
+    print(("%-16s %-28s %s" % (word, names[number], "" if names[number] == tag else "expected " + tag)).rstrip())

@@ -157,6 +157,12 @@ private:
         return name;
     }
 
+    static bool IsStatistic(const Node& node)
+    {
+        return node.operation && (node.TypeName() == "Mean" || node.TypeName() == "InvStdDev") &&
+               Resolved(node.inputs.front())->value.shape;
+    }
+
     ComputationNodePtr StandInFor(const OperandType& type)
     {
         for (size_t i = 0; i < m_operands.size(); i++)
@@ -182,6 +188,16 @@ private:
                                                        Parameters({{"dynamicAxis", type.value->layout}}));
             input->SetSampleShape(shape);
             return input;
+        }
+        if (IsStatistic(node))
+        {
+            // Nodes that read statistics check the types of these inputs.
+            const Node& data = *Resolved(node.inputs.front());
+            const OperandType given{&data, &data.value};
+            const LoweredOperand operand{StandInFor(given), given.GetShape(), !data.value.axis.empty(), data.isSparse};
+            const ComputationNodePtr statistic = node.operation->Lower(m_writer, std::span(&operand, 1));
+            m_network.Rename(statistic, FreeName(node));
+            return statistic;
         }
         auto standIn = m_network.Add<StandInNode>("StandIn", FreeName(node));
         standIn->Set(shape, layout);

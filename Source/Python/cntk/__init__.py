@@ -15,6 +15,7 @@ Files of this package, one subject each; Source/Python has the bindings they sta
     initializer.py  initial values of parameters
     io.py           forms of data: one_hot (DataConversion.cpp)
     function.py     methods of nodes: eval, grad, clone, save, .. (FunctionBinding.cpp, EvaluationBinding.cpp, ModelBinding.cpp)
+    graph.py        pictures of graphs
     learners.py     learners and schedules
     trainer.py      Trainer (TrainerBinding.cpp)
     context.py      SGDParams, LocalExecutionContext, DelayedExecutionContext (ContextBinding.cpp)
@@ -29,7 +30,8 @@ There is no arithmetic in Python: everything is computed by the engine, through 
 import os as _os
 
 from ._cntk import DynamicAxis, Function, __version__
-from . import axis as _axis, device, initializer, io as _io, layers, learners, logging, nodes, ops, reader, sequence
+from . import axis as _axis, device, graph, initializer, io as _io, layers, learners, logging, nodes, ops, reader
+from . import sequence
 from .axis import dynamic_axis
 from .context import DeferredExecutionContext, DelayedExecutionContext, LocalExecutionContext, SGDParams
 from .errors import ConfigError, DataError, DeviceError, Error, InternalError, ModelError, OutOfMemoryError, UsageError

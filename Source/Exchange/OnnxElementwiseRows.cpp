@@ -79,6 +79,14 @@ OnnxValue ConvertSqrt(OnnxConversion& conversion, const ComputationNode& node, c
     return builder.Apply("Sqrt", {builder.Combine("Max", x, builder.Number(0))}, x.dims);
 }
 
+// A function of all elements of a sample.
+OnnxValue ConvertColumn(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
+{
+    OnnxBuilder& builder = conversion.Builder();
+    const OnnxValue x = conversion.Input(node, 0), flat = builder.Flat(x);
+    return builder.Reshaped(builder.Apply(row.op, {flat}, flat.dims, {{"axis", int64_t(-1)}}), x.dims);
+}
+
 // A function along the first dimension, which is the last axis.
 OnnxValue ConvertAlongFirstDimension(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
 {
@@ -124,9 +132,12 @@ constexpr OnnxRow c_elementwiseRows[] = {
     {"Pass", "its input", ConvertSame},
     {"Trace", "its input", ConvertSame},
     {"ReconcileDynamicAxis", "its input", ConvertSame},
-    {"Softmax", "Softmax", ConvertAlongFirstDimension, "Softmax"},
-    {"LogSoftmax", "LogSoftmax", ConvertAlongFirstDimension, "LogSoftmax"},
-    {"Hardmax", "Hardmax", ConvertAlongFirstDimension, "Hardmax"},
+    {"Softmax", "Softmax", ConvertColumn, "Softmax"},
+    {"LogSoftmax", "LogSoftmax", ConvertColumn, "LogSoftmax"},
+    {"Hardmax", "Hardmax", ConvertColumn, "Hardmax"},
+    {"SoftmaxAlongFirst", "Softmax", ConvertAlongFirstDimension, "Softmax"},
+    {"LogSoftmaxAlongFirst", "LogSoftmax", ConvertAlongFirstDimension, "LogSoftmax"},
+    {"HardmaxAlongFirst", "Hardmax", ConvertAlongFirstDimension, "Hardmax"},
     {"PerDimMeanVarNormalization", "Sub, Mul", ConvertNormalization},
     {"PerDimMeanVarDeNormalization", "Div, Add", ConvertDenormalization},
     {"LearnableParameter", "initializer"},

@@ -52,9 +52,12 @@ public:
         const auto& [x, shape, hasAxis, isSparse] = operands.front();
         const size_t last = shape.empty() ? 0 : shape.size() - 1;
         const size_t axis = shape.empty() ? 0 : AxisOf(m_axis, shape, m_type);
-        if (axis == last)
+        if (shape.size() < 2)
             return writer.Add(m_type, {x});
-        return Swap(writer, writer.Add(m_type, {Swap(writer, x, axis, last, shape)}), axis, last, shape);
+        const std::string type = m_type + "AlongFirst";
+        if (axis == last)
+            return writer.Add(type, {x});
+        return Swap(writer, writer.Add(type, {Swap(writer, x, axis, last, shape)}), axis, last, shape);
     }
 
 private:

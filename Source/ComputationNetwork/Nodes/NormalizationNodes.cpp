@@ -14,12 +14,18 @@ namespace cntk
 namespace
 {
 
-// Views a value or gradient with a column for each run of the first dimension: samples of several dimensions have
-// several.
-MatrixView AlongFirstDimension(const ComputationNode& node, const MatrixView& view)
+// The elements that are normalised together: those of a column, or each run of the sample's first dimension.
+enum class SoftmaxRange
+{
+    Column,
+    FirstDimension
+};
+
+// Views a value or gradient so that each column is one range.
+MatrixView ColumnsOf(SoftmaxRange range, const ComputationNode& node, const MatrixView& view)
 {
     const size_t rows = node.SampleLayout()[0];
-    return view.rows == rows ? view : Reshaped(view, rows, view.Elements() / rows);
+    return range == SoftmaxRange::Column || view.rows == rows ? view : Reshaped(view, rows, view.Elements() / rows);
 }
 
 // Softmax and LogSoftmax: a column function whose gradient reads the output only.
@@ -29,7 +35,10 @@ public:
     using Forward = void (*)(const MatrixView& input, const MatrixView& output);
     using Backward = void (*)(const MatrixView& gradient, const MatrixView& value, const MatrixView& inputGradient);
 
-    SoftmaxNode(Forward forward, Backward backward) : m_forward(forward), m_backward(backward) {}
+    SoftmaxNode(SoftmaxRange softmaxRange, Forward forward, Backward backward)
+        : m_softmaxRange(softmaxRange), m_forward(forward), m_backward(backward)
+    {
+    }
 
     void InferShape(ShapeInference& inference) override
     {
@@ -38,15 +47,17 @@ public:
     }
     void ForwardProp(const FrameRange& range) override
     {
-        m_forward(AlongFirstDimension(*this, Input(0)->Value(range)), AlongFirstDimension(*this, Value(range)));
+        m_forward(ColumnsOf(m_softmaxRange, *this, Input(0)->Value(range)),
+                  ColumnsOf(m_softmaxRange, *this, Value(range)));
     }
     void BackpropTo(size_t input, const FrameRange& range) override
     {
-        m_backward(AlongFirstDimension(*this, Gradient(range)), AlongFirstDimension(*this, Value(range)),
-                   AlongFirstDimension(*this, InputGradient(input, range)));
+        m_backward(ColumnsOf(m_softmaxRange, *this, Gradient(range)), ColumnsOf(m_softmaxRange, *this, Value(range)),
+                   ColumnsOf(m_softmaxRange, *this, InputGradient(input, range)));
     }
 
 private:
+    SoftmaxRange m_softmaxRange;
     Forward m_forward;
     Backward m_backward;
 };
@@ -55,6 +66,8 @@ private:
 class HardmaxNode final : public ComputationNode
 {
 public:
+    explicit HardmaxNode(SoftmaxRange softmaxRange) : m_softmaxRange(softmaxRange) {}
+
     void InferShape(ShapeInference& inference) override
     {
         RequireDenseInputs(*this, inference);
@@ -63,23 +76,27 @@ public:
     std::vector<TemporarySpec> Temporaries() const override
     {
         TemporarySpec largest;
-        largest.rows = HasMBLayout() ? SampleElements() / SampleLayout()[0] : 1;
-        largest.fixedColumns = HasMBLayout() ? 0 : SampleElements() / SampleLayout()[0];
+        const size_t rows = m_softmaxRange == SoftmaxRange::Column ? ValueRows() : SampleLayout()[0];
+        largest.rows = HasMBLayout() ? SampleElements() / rows : 1;
+        largest.fixedColumns = HasMBLayout() ? 0 : SampleElements() / rows;
         largest.life = TemporarySpec::Lifetime::Forward;
-        return {largest, FixedColumn(SampleLayout()[0], TemporarySpec::Lifetime::Forward)};
+        return {largest, FixedColumn(rows, TemporarySpec::Lifetime::Forward)};
     }
     void ForwardProp(const FrameRange& range) override
     {
-        const MatrixView value = AlongFirstDimension(*this, Value(range));
+        const MatrixView value = ColumnsOf(m_softmaxRange, *this, Value(range));
         const MatrixView largest = Reshaped(Temporary(0, range), 1, value.columns);
         const MatrixView rowNumbers = Temporary(1, FrameRange::All());
         FillRowNumbers(rowNumbers);
-        Ops::ArgMax(AlongFirstDimension(*this, Input(0)->Value(range)), largest);
+        Ops::ArgMax(ColumnsOf(m_softmaxRange, *this, Input(0)->Value(range)), largest);
         Ops::Elementwise(ElementwiseOp::Difference, rowNumbers, largest, value);
         Ops::Elementwise(ElementwiseOp::Not, value, value);
     }
     // The gradient is zero almost everywhere.
     void BackpropTo(size_t, const FrameRange&) override {}
+
+private:
+    SoftmaxRange m_softmaxRange;
 };
 
 // Computes (x - mean) * invStdDev, or the inverse x / invStdDev + mean. No gradient flows through either.
@@ -140,48 +157,48 @@ private:
 
 using namespace Samples;
 
-void RegisterSoftmaxFamily(NodeRegistry& registry)
+// Adds Softmax, LogSoftmax and Hardmax, or their forms along the first dimension of a sample.
+void RegisterSoftmaxFamily(NodeRegistry& registry, SoftmaxRange range)
 {
+    const bool isColumn = range == SoftmaxRange::Column;
+    const std::string ending = isColumn ? "" : "AlongFirst";
+    const std::string where = isColumn ? "in each column" : "in each run of the sample's first dimension";
     const NodeTraits readsOutput = {.backpropReadsInputs = false, .backpropReadsOutput = true};
     const std::vector<GradientSample> samples = {Case({Data({5}, -3, 3)}), Case({Parameter({4, 3}, -3, 3)}),
                                                  Case({Data({2, 3}, -3, 3)})};
     registry.Add(
-        {.name = "Softmax",
+        {.name = "Softmax" + ending,
          .aliases = {},
-         .doc = "v_i = exp(x_i) / sum_k exp(x_k) in each column; samples of several dimensions have one for each run "
-                "of the first dimension.",
+         .doc = "v_i = exp(x_i) / sum_k exp(x_k) " + where + ".",
          .inputs = {1, 1},
          .inputNames = {"x"},
          .traits = readsOutput,
          .parameters = {},
          .samples = samples,
-         .bookSection = "4.1.4.6",
-         .create = [] { return std::make_shared<SoftmaxNode>(Ops::Softmax, Ops::SoftmaxGradient); }});
+         .bookSection = isColumn ? "4.1.4.6" : "",
+         .create = [range] { return std::make_shared<SoftmaxNode>(range, Ops::Softmax, Ops::SoftmaxGradient); }});
     registry.Add(
-        {.name = "LogSoftmax",
+        {.name = "LogSoftmax" + ending,
          .aliases = {},
-         .doc = "v_i = x_i - log(sum_k exp(x_k)) in each column; samples of several dimensions have one for each run "
-                "of the first dimension.",
+         .doc = "v_i = x_i - log(sum_k exp(x_k)) " + where + ".",
          .inputs = {1, 1},
          .inputNames = {"x"},
          .traits = readsOutput,
          .parameters = {},
          .samples = samples,
-         .bookSection = "4.1.4.7",
-         .create = [] { return std::make_shared<SoftmaxNode>(Ops::LogSoftmax, Ops::LogSoftmaxGradient); }});
-    registry.Add<HardmaxNode>(
-        {.name = "Hardmax",
+         .bookSection = isColumn ? "4.1.4.7" : "",
+         .create = [range] { return std::make_shared<SoftmaxNode>(range, Ops::LogSoftmax, Ops::LogSoftmaxGradient); }});
+    registry.Add(
+        {.name = "Hardmax" + ending,
          .aliases = {},
-         .doc = "v_i = 1 for the largest element of each column (the first on ties), else 0; samples "
-                "of several dimensions have one for each run of the first dimension. Its "
-                "gradient is 0.",
+         .doc = "v_i = 1 for the largest element (the first on ties), else 0, " + where + ". Its gradient is 0.",
          .inputs = {1, 1},
          .inputNames = {"x"},
          .traits = {.backpropReadsInputs = false, .backpropReadsOutput = false},
          .parameters = {},
          .samples = samples,
          .bookSection = "",
-         .create = {}});
+         .create = [range] { return std::make_shared<HardmaxNode>(range); }});
 }
 
 void RegisterStatistics(NodeRegistry& registry)
@@ -246,7 +263,8 @@ void RegisterStatistics(NodeRegistry& registry)
 
 void RegisterNormalizationNodes(NodeRegistry& registry)
 {
-    RegisterSoftmaxFamily(registry);
+    RegisterSoftmaxFamily(registry, SoftmaxRange::Column);
+    RegisterSoftmaxFamily(registry, SoftmaxRange::FirstDimension);
     RegisterStatistics(registry);
 }
 

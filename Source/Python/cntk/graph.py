@@ -45,7 +45,7 @@ class _Graph:
         for node in nodes:
             inputs = list(node.inputs)
             if node.op_name in _DELAYS and not inputs:  # a loop by name
-                inputs = [by_name[name] for name in [node.attributes.get("target")] if name in by_name]
+                inputs = [by_name[name] for name in [str(node.attributes.get("target"))] if name in by_name]
             for each in inputs:
                 if each.op_name in _DELAYS:
                     if each not in copies:

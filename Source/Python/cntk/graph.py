@@ -4,7 +4,7 @@ Shapes and colours are those of the program's plot action. Data flow upwards, fr
 leaves a delay starts at a copy of the delay, so that a loop is drawn without a cycle.
 """
 import os
-from xml.sax.saxutils import escape
+from html import escape  # xml.sax.saxutils would load urllib, which takes longer than the rest of the package
 
 from . import _cntk
 from ._cntk import Function

@@ -175,17 +175,30 @@ private:
             parameter->SetLearningRateMultiplier(node.parameter->LearningRateMultiplier());
             return parameter;
         }
-        const MBLayoutPtr layout = type.value->axis.empty() ? nullptr : m_network.Layout(type.value->layout);
+        const std::string axis = type.value->layout == c_defaultAxis ? "" : type.value->layout;
+        const MBLayoutPtr layout = type.value->axis.empty() ? nullptr : m_network.Layout(axis);
         if (node.isSparse)
         {
             auto input = m_network.Add<InputValueNode>("SparseInputValue", FreeName(node), {},
-                                                       Parameters({{"dynamicAxis", type.value->layout}}));
+                                                       Parameters({{"dynamicAxis", axis}}));
             input->SetSampleShape(shape);
             return input;
+        }
+        if (IsStatistic(node)) // its consumers check its type
+        {
+            auto data = m_network.Add<StandInNode>("StandIn", FreeName(node) + " data");
+            data->Set(shape, m_network.Layout());
+            return m_network.Add(node.TypeName(), FreeName(node), {data});
         }
         auto standIn = m_network.Add<StandInNode>("StandIn", FreeName(node));
         standIn->Set(shape, layout);
         return standIn;
+    }
+
+    bool IsStatistic(const Node& node) const
+    {
+        const NodeType* const type = node.operation ? m_network.Registry().Find(node.TypeName()) : nullptr;
+        return type != nullptr && type->traits.kind == NodeKind::Statistic;
     }
 
     const Node& m_node;

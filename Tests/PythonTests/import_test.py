@@ -1,4 +1,4 @@
-"""What `import cntk` does and does not do."""
+"""The import of the module is quiet and light."""
 import subprocess
 import sys
 

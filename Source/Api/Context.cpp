@@ -1,6 +1,9 @@
 // Devices and their locks.
 #include "Api/Context.h"
 
+#include "Common/Error.h"
+
+#include <unistd.h>
 #include <utility>
 
 namespace cntk::Api
@@ -22,15 +25,22 @@ void Context::UseDevice(std::shared_ptr<Device> device)
 
 std::unique_lock<std::recursive_mutex> Context::Lock(const Device& device)
 {
-    std::recursive_mutex* mutex = nullptr;
+    DeviceLock* lock = nullptr;
     {
         const std::lock_guard guard(m_mutex);
-        std::unique_ptr<std::recursive_mutex>& entry = m_locks[&device];
+        std::unique_ptr<DeviceLock>& entry = m_locks[&device];
         if (entry == nullptr)
-            entry = std::make_unique<std::recursive_mutex>();
-        mutex = entry.get();
+        {
+            entry = std::make_unique<DeviceLock>();
+            entry->process = int(getpid());
+        }
+        lock = entry.get();
     }
-    return std::unique_lock(*mutex);
+    if (lock->process != int(getpid()))
+        Fail(ErrorKind::Device, device.Describe(),
+             " was used before this process was forked, and its threads do not exist here; expected a process that was "
+             "started anew (multiprocessing: the method 'spawn'), or graphs with parameters on a device of its own");
+    return std::unique_lock(lock->mutex);
 }
 
 } // namespace cntk::Api

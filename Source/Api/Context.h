@@ -25,7 +25,8 @@ public:
     std::shared_ptr<Device> CurrentDevice();
     void UseDevice(std::shared_ptr<Device> device);
 
-    // Locks a device: everything that computes on it or reads its memory holds the lock (sheet 11.2).
+    // Locks a device: everything that computes on it or reads its memory holds the lock (sheet 11.2). Fails (Device) in
+    // a process that was forked from the one that used the device before: its threads do not exist there.
     std::unique_lock<std::recursive_mutex> Lock(const Device& device);
 
     uint64_t NextUid() { return ++m_uid; }
@@ -49,7 +50,12 @@ private:
     size_t m_loopsAtNextFreeing = 16;
     std::mutex m_mutex;
     std::shared_ptr<Device> m_device;
-    std::map<const Device*, std::unique_ptr<std::recursive_mutex>> m_locks;
+    struct DeviceLock
+    {
+        std::recursive_mutex mutex;
+        int process = 0; // that made it
+    };
+    std::map<const Device*, std::unique_ptr<DeviceLock>> m_locks;
     std::atomic<uint64_t> m_uid{0};
     std::atomic<uint64_t> m_seed{1};
     std::atomic<uint64_t> m_renames{0};

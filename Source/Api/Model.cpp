@@ -2,11 +2,13 @@
 #include "Api/Model.h"
 
 #include "Api/Lowering.h"
+#include "Api/Session.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "ComputationNetwork/Nodes/PrecomputeNodes.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -256,6 +258,45 @@ std::vector<NodePtr> Load(Context& context, const std::string& path, DataType ty
     const std::shared_ptr<Device> device = context.CurrentDevice();
     const std::unique_ptr<ComputationNetwork> network = LoadModel(path, type, device);
     return GraphLoader(context, *network, device).Run();
+}
+
+OperationPtr OperationLike(ComputationNode& node)
+{
+    return std::make_shared<LoadedOperation>(node);
+}
+
+void Precompute(Context& context, const std::vector<NodePtr>& nodes, DataSource& source,
+                const std::map<std::string, NodePtr>& streams, size_t minibatchSize)
+{
+    Session session(context, nodes, {});
+    std::vector<PrecomputeNode*> statistics;
+    for (size_t i = 0; i < nodes.size(); i++)
+    {
+        statistics.push_back(As<PrecomputeNode>(session.Root(i).get()));
+        if (statistics.back() == nullptr)
+            Fail(ErrorKind::Usage, nodes[i]->Describe(), " (", nodes[i]->TypeName(),
+                 ") is no statistic of data; expected nodes of the types Mean and InvStdDev");
+    }
+    const auto lock = context.Lock(*session.GetDevice());
+    for (PrecomputeNode* node : statistics)
+        node->BeginPrecompute();
+    const std::map<std::string, uint64_t> uids = session.UidsOf(source.Streams(), streams);
+    std::vector<std::string> wanted;
+    for (const auto& [stream, uid] : uids)
+        wanted.push_back(stream);
+    source.StartEpoch(0, minibatchSize, wanted);
+    std::vector<std::shared_ptr<const InputData>> data;
+    while (source.Next(data))
+    {
+        session.Feed(ArgumentsOf(source.Streams(), uids, data));
+        session.Forward();
+    }
+    for (size_t i = 0; i < nodes.size(); i++)
+    {
+        statistics[i]->MarkComputed();
+        nodes[i]->operation = OperationLike(*session.Root(i));
+    }
+    context.CountRename(); // sessions with statistics are made anew
 }
 
 // ---- copying ----

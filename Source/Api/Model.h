@@ -1,8 +1,10 @@
 // Whole graphs: saved as model files of the program, loaded from them, and copied with other leaves.
 #pragma once
 
+#include "Api/DataSource.h"
 #include "Api/Operation.h"
 
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +23,13 @@ void SetGroups(const LoweredNetwork& lowered, const std::vector<NodePtr>& roots)
 
 // Loads a model file of the program. Returns its output nodes, or else its roots, and keeps names and tags.
 std::vector<NodePtr> Load(Context& context, const std::string& path, DataType type);
+
+// Makes an operation with the fields and stored values of an engine's node.
+OperationPtr OperationLike(ComputationNode& node);
+
+// Computes Mean and InvStdDev nodes in one pass over a source. streams: the input that each stream feeds.
+void Precompute(Context& context, const std::vector<NodePtr>& nodes, DataSource& source,
+                const std::map<std::string, NodePtr>& streams, size_t minibatchSize);
 
 enum class CopyMethod
 {

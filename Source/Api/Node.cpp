@@ -116,7 +116,7 @@ std::string Node::TypeName() const
     case Role::Operation:
         break;
     }
-    return operation->TypeName();
+    return operation->TypeNameOf(*this);
 }
 
 std::string Node::DescribeShape() const

@@ -157,12 +157,6 @@ private:
         return name;
     }
 
-    static bool IsStatistic(const Node& node)
-    {
-        return node.operation && (node.TypeName() == "Mean" || node.TypeName() == "InvStdDev") &&
-               Resolved(node.inputs.front())->value.shape;
-    }
-
     ComputationNodePtr StandInFor(const OperandType& type)
     {
         for (size_t i = 0; i < m_operands.size(); i++)
@@ -181,27 +175,30 @@ private:
             parameter->SetLearningRateMultiplier(node.parameter->LearningRateMultiplier());
             return parameter;
         }
-        const MBLayoutPtr layout = type.value->axis.empty() ? nullptr : m_network.Layout(type.value->layout);
+        const std::string axis = type.value->layout == c_defaultAxis ? "" : type.value->layout;
+        const MBLayoutPtr layout = type.value->axis.empty() ? nullptr : m_network.Layout(axis);
         if (node.isSparse)
         {
             auto input = m_network.Add<InputValueNode>("SparseInputValue", FreeName(node), {},
-                                                       Parameters({{"dynamicAxis", type.value->layout}}));
+                                                       Parameters({{"dynamicAxis", axis}}));
             input->SetSampleShape(shape);
             return input;
         }
-        if (IsStatistic(node))
+        if (IsStatistic(node)) // its consumers check its type
         {
-            // Nodes that read statistics check the types of these inputs.
-            const Node& data = *Resolved(node.inputs.front());
-            const OperandType given{&data, &data.value};
-            const LoweredOperand operand{StandInFor(given), given.GetShape(), !data.value.axis.empty(), data.isSparse};
-            const ComputationNodePtr statistic = node.operation->Lower(m_writer, std::span(&operand, 1));
-            m_network.Rename(statistic, FreeName(node));
-            return statistic;
+            auto data = m_network.Add<StandInNode>("StandIn", FreeName(node) + " data");
+            data->Set(shape, m_network.Layout());
+            return m_network.Add(node.TypeName(), FreeName(node), {data});
         }
         auto standIn = m_network.Add<StandInNode>("StandIn", FreeName(node));
         standIn->Set(shape, layout);
         return standIn;
+    }
+
+    bool IsStatistic(const Node& node) const
+    {
+        const NodeType* const type = node.operation ? m_network.Registry().Find(node.TypeName()) : nullptr;
+        return type != nullptr && type->traits.kind == NodeKind::Statistic;
     }
 
     const Node& m_node;

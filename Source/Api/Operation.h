@@ -83,6 +83,8 @@ public:
     virtual ~Operation() = default;
 
     virtual std::string TypeName() const = 0; // the type of the engine's last node
+    // The same where it depends on the operands of a node.
+    virtual std::string TypeNameOf(const Node& /*node*/) const { return TypeName(); }
     virtual std::vector<std::pair<std::string, std::string>> Attributes() const { return {}; }
 
     // Returns the shape that follows from those of the operands by numpy's rules. All dimensions are known. Nothing:

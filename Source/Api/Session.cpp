@@ -21,7 +21,7 @@ namespace
 constexpr size_t c_sessionsOfRoot = 8;              // that a root keeps
 const std::string c_rootGradient = "root_gradient"; // the input for the root's gradient, and its axis
 
-std::vector<uint64_t> UidsOf(const std::vector<NodePtr>& nodes)
+std::vector<uint64_t> NumbersOf(const std::vector<NodePtr>& nodes)
 {
     std::vector<uint64_t> uids;
     for (const NodePtr& node : nodes)
@@ -33,7 +33,7 @@ std::vector<uint64_t> UidsOf(const std::vector<NodePtr>& nodes)
 
 Session::Key Session::KeyOf(const std::vector<NodePtr>& roots, const SessionOptions& options)
 {
-    return {UidsOf(roots), UidsOf(options.wanted), options.isTraining, options.hasRootGradient};
+    return {NumbersOf(roots), NumbersOf(options.wanted), options.isTraining, options.hasRootGradient};
 }
 
 std::shared_ptr<Session> Session::Get(Context& context, const std::vector<NodePtr>& roots,
@@ -68,6 +68,8 @@ Session::Session(Context& context, const std::vector<NodePtr>& roots, const Sess
     }
     LoweredNetwork lowered(context, all);
     m_hasNamedLoops = lowered.HasNamedLoops();
+    for (const ComputationNodePtr& node : lowered.Network().Nodes())
+        m_hasNamedLoops = m_hasNamedLoops || node->IsPrecomputed(); // computed later, maybe
     m_device = lowered.GetDevice();
     CollectArguments(lowered);
     const auto outputOf = [&](const NodePtr& given)
@@ -178,6 +180,32 @@ void Session::SetDropout(Context& context, bool isTraining)
 }
 
 // ---- data ----
+
+std::map<std::string, uint64_t> Session::UidsOf(const std::vector<StreamInfo>& streams,
+                                                const std::map<std::string, NodePtr>& mapped) const
+{
+    std::map<std::string, uint64_t> uids;
+    for (const StreamInfo& stream : streams)
+    {
+        const auto found = mapped.find(stream.name);
+        for (const Argument& argument : m_arguments)
+            if (found != mapped.end() ? argument.uid == found->second->uid
+                                      : EqualsIgnoreCase(argument.name, stream.name))
+                uids[stream.name] = argument.uid;
+    }
+    return uids;
+}
+
+Session::Arguments ArgumentsOf(const std::vector<StreamInfo>& streams, const std::map<std::string, uint64_t>& uids,
+                               std::vector<std::shared_ptr<const InputData>>& data)
+{
+    Session::Arguments arguments;
+    for (size_t i = 0; i < data.size(); i++)
+        if (const auto found = uids.find(streams[i].name); found != uids.end() && data[i])
+            arguments.emplace(found->second, std::move(data[i]));
+    data.clear();
+    return arguments;
+}
 
 const InputData& Session::DataOf(size_t argument, const Arguments& arguments,
                                  const std::shared_ptr<const InputData>& rootGradient) const

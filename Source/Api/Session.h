@@ -4,6 +4,7 @@
 
 #include "Api/Data.h"
 #include "Api/Lowering.h"
+#include "Common/ReaderInterface.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
 
@@ -63,6 +64,10 @@ public:
     // The inputs below the roots, depth-first. The input for the gradient of the root has the number 0.
     const std::vector<Argument>& ArgumentList() const { return m_arguments; }
     const std::shared_ptr<Device>& GetDevice() const { return m_device; }
+    // Returns the number of the input that each stream of a reader feeds: the mapped one, or that of the stream's name.
+    // Streams that feed none are left out.
+    std::map<std::string, uint64_t> UidsOf(const std::vector<StreamInfo>& streams,
+                                           const std::map<std::string, NodePtr>& mapped) const;
 
     // Sets the data of the inputs. Fails (Data) for missing inputs and for lengths that differ within an axis.
     void Feed(const Arguments& arguments, const std::shared_ptr<const InputData>& rootGradient = nullptr);
@@ -140,5 +145,9 @@ private:
     size_t m_samples = 0;
     std::unique_ptr<Evaluator> m_evaluator;
 };
+
+// Returns the arguments of a minibatch. data: that of each stream; moved from.
+Session::Arguments ArgumentsOf(const std::vector<StreamInfo>& streams, const std::map<std::string, uint64_t>& uids,
+                               std::vector<std::shared_ptr<const InputData>>& data);
 
 } // namespace cntk::Api

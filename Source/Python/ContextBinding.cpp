@@ -1,4 +1,5 @@
 // The program's whole training, and sums of criteria over a source.
+#include "Api/Model.h"
 #include "Api/Session.h"
 #include "Api/WholeTraining.h"
 #include "Common/Error.h"
@@ -64,17 +65,10 @@ py::tuple SumOver(State& state, const std::vector<NodePtr>& nodes, Api::DataSour
                   size_t minibatchSize)
 {
     const std::shared_ptr<Api::Session> session = Api::Session::Get(state.context, nodes, {});
-    std::map<std::string, uint64_t> uids;
+    const std::map<std::string, uint64_t> uids = session->UidsOf(source.Streams(), mapped);
     std::vector<std::string> wanted;
-    for (const StreamInfo& stream : source.Streams())
-        for (const Api::Session::Argument& argument : session->ArgumentList())
-            if (const auto found = mapped.find(stream.name); found != mapped.end()
-                                                                 ? argument.uid == found->second->uid
-                                                                 : EqualsIgnoreCase(argument.name, stream.name))
-            {
-                uids[stream.name] = argument.uid;
-                wanted.push_back(stream.name);
-            }
+    for (const auto& [stream, uid] : uids)
+        wanted.push_back(stream);
     std::vector<double> sums(nodes.size(), 0);
     size_t samples = 0;
     bool isInterrupted = false;
@@ -85,11 +79,7 @@ py::tuple SumOver(State& state, const std::vector<NodePtr>& nodes, Api::DataSour
         SignalCheck check;
         while (!isInterrupted && source.Next(streams))
         {
-            Api::Session::Arguments arguments;
-            for (size_t i = 0; i < streams.size(); i++)
-                if (const auto found = uids.find(source.Streams()[i].name); found != uids.end() && streams[i])
-                    arguments.emplace(found->second, std::move(streams[i]));
-            streams.clear();
+            const Api::Session::Arguments arguments = Api::ArgumentsOf(source.Streams(), uids, streams);
             const auto lock = state.context.Lock(*session->GetDevice());
             session->Feed(arguments);
             session->Forward();
@@ -114,6 +104,13 @@ void BindContexts(py::module_& module, const StatePtr& state)
     module.def("sum_over",
                [state](const std::vector<NodePtr>& nodes, Api::DataSource& source, const Sources& mapped,
                        size_t minibatchSize) { return SumOver(*state, nodes, source, mapped, minibatchSize); });
+    module.def(
+        "precompute",
+        [state](const std::vector<NodePtr>& nodes, Api::DataSource& source, const Sources& mapped, size_t minibatchSize)
+        {
+            const py::gil_scoped_release released;
+            Api::Precompute(state->context, nodes, source, mapped, minibatchSize);
+        });
     module.def("sgd_options",
                []
                {

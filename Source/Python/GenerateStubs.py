@@ -6,9 +6,32 @@
 import inspect
 import os
 import pkgutil
+import re
 import sys
 
 HEADER = "from typing import Any, Iterator\n"
+NODE = "cntk._cntk.Function"
+BUILT_IN = ("str", "int", "float", "bool", "tuple", "dict", "None")
+NODE_MODULES = ("cntk.ops", "cntk.sequence", "cntk.nodes")  # functions with a parameter `name` write an operation
+
+
+def described_type(doc):
+    """The type that a binding's docstring names after its arrow. Any for arrays and objects."""
+    found = re.search(r"\) -> ([\w.]+)\n", doc or "")
+    name = found.group(1) if found else ""
+    return "Function" if name == NODE else name if name in BUILT_IN else "Any"
+
+
+def result_type(function):
+    """The type of the result of a Python function."""
+    makes_node = function.__module__ in NODE_MODULES and "name" in inspect.signature(function).parameters
+    return "Function" if makes_node else "Any"
+
+
+def property_type(cls, member):
+    """The type of a property. Tuples of a node hold nodes."""
+    kind = described_type(member.fget.__doc__)
+    return "tuple[Function, ...]" if cls.__name__ == "Function" and kind == "tuple" else kind
 
 
 def parameter_text(parameter):
@@ -16,7 +39,7 @@ def parameter_text(parameter):
     prefix = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     text = prefix + parameter.name
     if parameter.name != "self":
-        text += ": Any"
+        text += ": str" if parameter.name == "name" and parameter.default == "" else ": Any"
     return text + (" = ..." if parameter.default is not parameter.empty else "")
 
 
@@ -42,19 +65,21 @@ def class_text(cls):
     bases = [base.__name__ for base in cls.__bases__ if base.__module__.startswith("cntk") or base in (dict, Exception, ValueError, RuntimeError, MemoryError)]
     lines = ["class %s%s:" % (cls.__name__, "(%s)" % ", ".join(bases) if bases else "")]
     for name, member in sorted(vars(cls).items()):
-        if name.startswith("_") and name not in ("__init__", "__call__", "__getitem__", "__len__", "__add__", "__radd__", "__sub__",
+        if name.startswith("_") and name not in ("__init__", "__call__", "__getitem__", "__add__", "__radd__", "__sub__",
                                                  "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__",
                                                  "__matmul__", "__rmatmul__", "__neg__", "__abs__"):
             continue
         if isinstance(member, property):
-            lines.append("    @property\n    def %s(self) -> Any: ..." % name)
+            lines.append("    @property\n    def %s(self) -> %s: ..." % (name, property_type(cls, member)))
             if member.fset is not None:
                 lines.append("    @%s.setter\n    def %s(self, value: Any) -> None: ..." % (name, name))
         elif inspect.isfunction(member):
             result = "None" if name == "__init__" else "Any"
             lines.append("    def %s(%s) -> %s: ..." % (name, signature_text(member), result))
         elif callable(member):
-            lines.append("    def %s(self, *args: Any, **kwargs: Any) -> Any: ..." % name)
+            result = "None" if name == "__init__" else "Function" if cls.__name__ == "Function" and name == "__getitem__" \
+                else described_type(member.__doc__)
+            lines.append("    def %s(self, *args: Any, **kwargs: Any) -> %s: ..." % (name, result))
     return "\n".join(lines if len(lines) > 1 else lines + ["    ..."])
 
 
@@ -73,10 +98,12 @@ def module_text(module):
         elif inspect.isclass(member):
             lines.append(class_text(member))
         elif inspect.isfunction(member):
-            lines.append("def %s(%s) -> Any: ..." % (name, signature_text(member)))
+            lines.append("def %s(%s) -> %s: ..." % (name, signature_text(member), result_type(member)))
         elif home in ("", module.__name__) and not callable(member):
             lines.append("%s: Any" % name)
-    return HEADER + "\n".join(imports + [""] + lines) + "\n"
+    if module.__name__ in NODE_MODULES:
+        imports.append("from ._cntk import Function as Function")
+    return HEADER + "\n".join(list(dict.fromkeys(imports)) + [""] + lines) + "\n"
 
 
 def main():

@@ -81,35 +81,16 @@ py::tuple TrainMinibatch(State& state, MinibatchTrainer& trainer, const py::obje
     return py::make_tuple(TupleOf(result), values);
 }
 
-// Returns the uid of the input for each stream; 0: none.
-std::vector<uint64_t> UidsOfStreams(const Api::Session& session, const Api::DataSource& source,
-                                    const std::map<std::string, NodePtr>& mapped)
-{
-    std::vector<uint64_t> uids;
-    for (const StreamInfo& stream : source.Streams())
-    {
-        uint64_t uid = 0;
-        const auto found = mapped.find(stream.name);
-        for (const Api::Session::Argument& argument : session.ArgumentList())
-            if (found != mapped.end() ? argument.uid == found->second->uid
-                                      : EqualsIgnoreCase(argument.name, stream.name))
-                uid = argument.uid;
-        uids.push_back(uid);
-    }
-    return uids;
-}
-
 // Trains an epoch. progress(index, loss, metric, samples) gets the sums so far, at most ten times a second.
 py::tuple TrainEpoch(State& state, MinibatchTrainer& trainer, Api::DataSource& source,
                      const std::map<std::string, NodePtr>& mapped, size_t minibatchSize, size_t epoch,
                      const py::object& progress)
 {
     Api::Session& session = trainer.TrainingSession();
-    const std::vector<uint64_t> uids = UidsOfStreams(session, source, mapped);
+    const std::map<std::string, uint64_t> uids = session.UidsOf(source.Streams(), mapped);
     std::vector<std::string> wanted;
-    for (size_t i = 0; i < uids.size(); i++)
-        if (uids[i] != 0)
-            wanted.push_back(source.Streams()[i].name);
+    for (const auto& [stream, uid] : uids)
+        wanted.push_back(stream);
     MinibatchTrainer::Result sums;
     size_t index = 0;
     trainer.BeginEpoch(epoch);
@@ -119,11 +100,7 @@ py::tuple TrainEpoch(State& state, MinibatchTrainer& trainer, Api::DataSource& s
     Clock::time_point lastCheck = Clock::now(), lastReport = lastCheck;
     while (source.Next(streams))
     {
-        Api::Session::Arguments arguments;
-        for (size_t i = 0; i < streams.size(); i++)
-            if (uids[i] != 0 && streams[i])
-                arguments.emplace(uids[i], std::move(streams[i]));
-        streams.clear();
+        const Api::Session::Arguments arguments = Api::ArgumentsOf(source.Streams(), uids, streams);
         {
             const auto lock = state.context.Lock(*session.GetDevice());
             const MinibatchTrainer::Result result = trainer.Train(arguments);

@@ -91,3 +91,25 @@ def test_interruption():
         trainer.train(reader, 10, epochs=100000)
     assert time.monotonic() - begin < 20
     assert np.isfinite(loss.eval({x: [[1, 2]], t: [[1]]}))
+
+
+def test_forked_processes_do_not_hang():
+    import multiprocessing
+
+    x = C.input(2)
+    y = x + 1
+    y.eval([[1, 2]])
+
+    def work(queue):
+        try:
+            queue.put(y.eval([[1, 2]]).tolist())
+        except C.DeviceError as error:
+            queue.put(str(error))
+
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=work, args=(queue,))
+    process.start()
+    result = queue.get(timeout=30)
+    process.join(30)
+    assert "forked" in result or result == [[2, 3]]

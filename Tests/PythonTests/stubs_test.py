@@ -23,10 +23,28 @@ def test_stubs_name_all():
         assert not missing - {"math"}
 
 
+EXAMPLE = """import cntk as C
+x = C.input(2, name='x')
+y = C.softmax(x @ C.parameter((2, 3)) + [1, 2, 3])
+y.name = 'y'
+name: str = y.name
+leaves: tuple[C.Function, ...] = y.parameters
+z = C.nodes.Plus(y, y, name='z')
+print(y.eval([[1, 2]]), z[0].shape)
+"""
+
+
+def mypy(folder, text):
+    example = folder / "example.py"
+    example.write_text(text)
+    return subprocess.run(["mypy", "--no-error-summary", "--cache-dir", str(folder), str(example)], capture_output=True,
+                          text=True, check=False, env=dict(os.environ, MYPYPATH=os.path.dirname(FOLDER)))
+
+
 @pytest.mark.skipif(shutil.which("mypy") is None, reason="mypy is not installed")
-def test_mypy_accepts_an_example(tmp_path):
-    example = tmp_path / "example.py"
-    example.write_text("import cntk as C\nx = C.input(2)\ny = C.softmax(x @ C.parameter((2, 3)))\nprint(y.eval([[1, 2]]))\n")
-    run = subprocess.run(["mypy", "--no-error-summary", str(example)], capture_output=True, text=True, check=False,
-                         env=dict(os.environ, MYPYPATH=os.path.dirname(FOLDER)))
+def test_mypy(tmp_path):
+    run = mypy(tmp_path, EXAMPLE)
     assert run.returncode == 0, run.stdout
+    run = mypy(tmp_path, EXAMPLE + "y.evall()\nC.plus(x)\nC.input(2, name=3)\nz.uid + 1\n")
+    for line, message in ((9, "evall"), (10, "right"), (11, '"name"'), (12, "operand")):
+        assert any("example.py:%d:" % line in each and message in each for each in run.stdout.splitlines()), run.stdout

@@ -303,3 +303,15 @@ def test_options():
     x = C.input_numpy(np.ones((3, 1)))
     with C.LocalExecutionContext("none") as context, pytest.raises(C.ModelError, match="criterion"):
         context.train(x + 1, C.SGDParams())
+
+
+def test_statistics():
+    x = C.input(2, name="x")
+    data = np.random.RandomState(1).randn(100, 2).astype(np.float32) * [1, 3] + [5, -2]
+    mean, deviation = C.nodes.Mean(x), C.nodes.InvStdDev(x)
+    y = C.nodes.PerDimMeanVarNormalization(x, mean, deviation)
+    C.precompute([mean, deviation], C.reader.NumpyReader({x: data}))
+    np.testing.assert_allclose(y.eval(data), (data - data.mean(0)) / data.std(0), atol=1e-4)
+    np.testing.assert_allclose(mean.eval(data).ravel(), data.mean(0), rtol=1e-5)
+    with pytest.raises(C.UsageError):
+        C.precompute([y], C.reader.NumpyReader({x: data}))

@@ -23,6 +23,11 @@ public:
     }
 
     std::string TypeName() const override { return "Times"; }
+    std::string TypeNameOf(const Node& node) const override
+    {
+        const std::optional<Shape>& right = Resolved(node.inputs[1])->value.shape;
+        return right && right->size() == 1 ? "TransposeTimes" : "Times";
+    }
     std::vector<std::pair<std::string, std::string>> Attributes() const override
     {
         return {{"output_rank", std::to_string(m_outputRank)}};

@@ -40,7 +40,7 @@ from .io import one_hot
 from .learners import adagrad, adam, fsadagrad, momentum_sgd, rmsprop, schedule, sgd
 from .ops import *
 from .ops import abs, input, slice
-from .trainer import Trainer
+from .trainer import Trainer, precompute
 from .userfunction import UserFunction, user_function
 
 # Names of Python's builtins (input, eval, abs, slice) are left out: `from cntk import *` does not replace them.

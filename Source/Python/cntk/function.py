@@ -1,4 +1,5 @@
 """Methods of nodes that compute: eval, grad, search by name."""
+import ast
 import os
 import warnings
 
@@ -12,6 +13,20 @@ Variable = Function  # inputs are Functions without inputs of their own
 def _method(function):
     setattr(Function, function.__name__, function)
     return function
+
+
+def _value_of(text):
+    """A number, a tuple or a name from the text of an attribute."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+_attribute_texts = Function.attributes
+Function.attributes = property(lambda self: {name: _value_of(text) for name, text in
+                                             _attribute_texts.__get__(self).items()},
+                               doc="The parameters of the operation, by name.")
 
 
 def eval(node_or_list, arguments=None):

@@ -4,7 +4,7 @@ Shapes and colours are those of the program's plot action. Data flow upwards, fr
 leaves a delay starts at a copy of the delay, so that a loop is drawn without a cycle.
 """
 import os
-from xml.sax.saxutils import escape
+from html import escape  # xml.sax.saxutils would load urllib, which takes longer than the rest of the package
 
 from . import _cntk
 from ._cntk import Function
@@ -45,7 +45,7 @@ class _Graph:
         for node in nodes:
             inputs = list(node.inputs)
             if node.op_name in _DELAYS and not inputs:  # a loop by name
-                inputs = [by_name[name] for name in [node.attributes.get("target")] if name in by_name]
+                inputs = [by_name[name] for name in [str(node.attributes.get("target"))] if name in by_name]
             for each in inputs:
                 if each.op_name in _DELAYS:
                     if each not in copies:

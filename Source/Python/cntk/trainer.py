@@ -123,3 +123,10 @@ class Trainer:
             if not os.path.exists(name):
                 raise FileNotFoundError(2, "No such file or directory", name)
         self._core.restore_checkpoint(path)
+
+
+def precompute(nodes, source, minibatch_size=1024):
+    """Fills Mean and InvStdDev nodes (C.nodes) in one pass over a reader."""
+    nodes = [nodes] if isinstance(nodes, _cntk.Function) else list(nodes)
+    inner, mapped = source._open_source(nodes[0].dtype)
+    _cntk.precompute(nodes, inner, mapped, minibatch_size)

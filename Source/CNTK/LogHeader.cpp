@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -100,7 +102,11 @@ const char* CompilerName()
     return c_compiler;
 }
 
-std::string VersionText()
+namespace
+{
+
+// Version, compiler, CPU, engines of matrix products, CUDA.
+std::string MachineText()
 {
     std::string text = std::string("CNTK Classic ") + c_version + "\ncompiler: " + c_compiler + "\n";
     text += "CPU: " + MakeCpuDevice()->Describe() + "\n";
@@ -114,6 +120,35 @@ std::string VersionText()
     {
         text += "none (" + error.Message() + ")\n";
     }
+    return text;
+}
+
+} // namespace
+
+std::string EnvironmentText()
+{
+    std::vector<std::string> readers;
+    std::string mpi = "not built in";
+    for (const std::string& folder : PluginSearch::Default().programFolders)
+    {
+        std::error_code ignored;
+        for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        {
+            const std::filesystem::path& file = entry.path();
+            if (file.extension() == ".so" && file.stem().string().ends_with("Reader"))
+                readers.push_back(file.stem().string());
+            else if (file.filename() == "libcntkmpi.so")
+                mpi = "built in ('" + file.string() + "')";
+        }
+    }
+    std::sort(readers.begin(), readers.end());
+    return MachineText() + "MPI: " + mpi + "\nreaders: " + (readers.empty() ? "none found" : Join(readers, ", ")) +
+           "\n";
+}
+
+std::string VersionText()
+{
+    std::string text = MachineText();
     text += "MPI: " + DescribeWorkersLibrary() + "\n";
     std::string readers;
     std::string writers;

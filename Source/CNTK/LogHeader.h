@@ -17,6 +17,10 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
 // Version, compiler, engines of matrix products, instruction sets, CUDA, MPI, readers found.
 std::string VersionText();
 
+// The same for the report of a run. Opening all libraries would take a tenth of a second, so it only lists the files of
+// readers and of MPI.
+std::string EnvironmentText();
+
 const char* VersionName();
 const char* CompilerName();
 

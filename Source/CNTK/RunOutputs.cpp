@@ -80,11 +80,11 @@ RunStart StartOf(const RootOptions& options, const LoadedConfig& config, const s
     return start;
 }
 
-// The lines of --version, then what the log's header says.
+// The machine and the program, then what the log's header says.
 std::vector<std::pair<std::string, std::string>> EnvironmentOf(const RunStart& start)
 {
     std::vector<std::pair<std::string, std::string>> environment;
-    std::istringstream lines(VersionText());
+    std::istringstream lines(EnvironmentText());
     for (std::string line; std::getline(lines, line);)
     {
         const size_t colon = line.find(": ");

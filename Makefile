@@ -13,7 +13,7 @@ shared := $(abspath $(CNTK_TEST_SHARED))
 configure = cmake -S . -G Ninja -DCNTK_TEST_SHARED="$(shared)"
 ctest = ctest -j $(JOBS) --output-on-failure
 
-.PHONY: all product configured packages packages-product packages-demo demo test debug asan bench docs format tidy install clean
+.PHONY: all product configured packages packages-product packages-demo demo test debug asan bench docs format tidy install package packages-deb tarball dist clean
 
 all: configured
 	cmake --build $(BUILD) -j $(JOBS)
@@ -68,6 +68,20 @@ tidy: all
 
 install: product
 	cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+# Debian packages, with the same bytes for the same sources, compiler and SOURCE_DATE_EPOCH.
+package packages-deb: packages-product
+	$(configure) -B $(BUILD)-deb -DCMAKE_BUILD_TYPE=Release -DCNTK_BUILD_TESTS=OFF -DCNTK_DEBIAN=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-deb -j $(JOBS) --target product
+	Source/Packages/MakePackages.sh $(BUILD)-deb dist
+
+# One archive that runs on all systems with glibc 2.34 and later.
+tarball: packages-product
+	$(configure) -B $(BUILD)-tarball -DCMAKE_BUILD_TYPE=Release -DCNTK_BUILD_TESTS=OFF -DCNTK_BUNDLE_STDLIB=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-tarball -j $(JOBS) --target product
+	Source/Packages/MakePackages.sh $(BUILD)-tarball dist
+
+dist: package tarball
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-debug $(BUILD)-asan

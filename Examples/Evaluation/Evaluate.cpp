@@ -3,7 +3,6 @@
 //     g++ -std=c++17 -pthread Evaluate.cpp $(pkg-config --cflags --libs cntk) -o evaluate
 //     ./evaluate model.dnn samples.txt [threads]
 #include <cntk/cntk.hpp>
-
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

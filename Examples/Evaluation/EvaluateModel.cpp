@@ -3,7 +3,6 @@
 //     g++ -std=c++17 EvaluateModel.cpp $(pkg-config --cflags --libs cntk) -o evaluate
 //     ./evaluate model.dnn samples.txt
 #include <cntk/Eval.h>
-
 #include <cstdio>
 #include <exception>
 #include <fstream>

@@ -23,7 +23,8 @@
 namespace cntk
 {
 
-class Workers; // Common/Workers.h
+class RunListener; // SGD/RunListener.h
+class Workers;     // Common/Workers.h
 
 // Files that commands of the run will write. Jobs are prepared in order; each job may read the outputs that earlier
 // jobs have declared, although these files do not exist yet.
@@ -90,6 +91,7 @@ struct ProgramContext
     std::vector<std::string> takeAnyDevice{}; // commands with deviceId=auto
     bool parallelTrain = false;               // parallelTrain=true in the config
     Workers* workers = nullptr;               // processes that run the same commands; null: this process is alone
+    RunListener* listener = nullptr;          // receives results; null: nobody
     double fsAdagradColumns = 0;              // FSAdaGrad's mean minibatch size, which continues across commands
 };
 

@@ -38,6 +38,20 @@ OptionTable<RootOptions> RootOptions::Options()
         Opt("doneFile", &S::doneFile,
             "file written when all commands have succeeded; the file of an earlier run is removed first"),
         Opt("timestamping", &S::timestamping, "date and time before the log's lines"),
+        Choice("logStyle", &S::logStyle,
+               {{"auto", S::LogStyleChoice::Auto},
+                {"classic", S::LogStyleChoice::Classic},
+                {"short", S::LogStyleChoice::Short}},
+               "lines on standard error; classic: the original's; short: one line an epoch, warnings, and a summary at "
+               "the end; auto: short on a terminal with traceLevel below 2, else classic. The file of stderr= always "
+               "has the classic lines"),
+        Opt("report", &S::report,
+            "an HTML page about the run (curves, results, config, environment), updated after epochs and commands"),
+        Opt("metrics", &S::metrics,
+            "files with a row for each epoch, validation, result and line of minibatches; their ending decides on "
+            "their kind: .jsonl (JSON lines) or .csv (a table)"),
+        Opt("tensorBoard", &S::tensorBoard,
+            "folder for TensorBoard's event files, in a folder for each training command"),
         Opt("strictConfig", &S::strictConfig, "true: unused keys are an error, not a warning"),
         Opt("makeMode", &S::makeMode, "true: train commands resume from existing models"),
         Opt("trainingSeed", &S::trainingSeed,

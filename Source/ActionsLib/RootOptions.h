@@ -24,6 +24,16 @@ struct RootOptions
     std::string stderrPrefix;
     std::string doneFile;
     bool timestamping = false;
+    enum class LogStyleChoice
+    {
+        Auto,
+        Classic,
+        Short
+    };
+    LogStyleChoice logStyle = LogStyleChoice::Auto;
+    std::string report;
+    std::vector<std::string> metrics;
+    std::string tensorBoard;
     bool strictConfig = false;
     bool makeMode = true;
     size_t trainingSeed = 0;

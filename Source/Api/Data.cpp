@@ -18,17 +18,36 @@ size_t InputData::Samples() const
 
 void InputFeeder::Feed(InputValueNode& node, const InputData& data, const SequencePacking& packing)
 {
+    if (data.form == InputData::Form::Packed)
+        return FeedColumns(node, data, data.layout->Columns());
+    if (data.IsFrames() && data.sparse.size() == 1)
+        return FeedColumns(node, data, data.count);
     if (!data.sparse.empty())
         return FeedSparse(node, data, packing);
     VisitType(data.type, [&](auto tag) { FeedDense<decltype(tag)>(node, data, packing); });
 }
 
+// Columns that are already in the engine's order.
+void InputFeeder::FeedColumns(InputValueNode& node, const InputData& data, size_t columns)
+{
+    const size_t rows = data.rows == 0 ? node.SampleElements() : data.rows;
+    VisitType(data.type,
+              [&](auto tag)
+              {
+                  using T = decltype(tag);
+                  if (data.sparse.empty())
+                      return node.ReferToDense(static_cast<const T*>(data.blocks.front()), rows, columns);
+                  const SparseRows& sparse = data.sparse.front();
+                  node.SetSparse(static_cast<const T*>(sparse.values), sparse.columns, sparse.starts, rows, columns);
+              });
+}
+
 template <class ElemType>
 void InputFeeder::FeedDense(InputValueNode& node, const InputData& data, const SequencePacking& packing)
 {
-    const size_t rows = node.SampleElements();
     if (data.IsFrames())
-        return node.ReferToDense(static_cast<const ElemType*>(data.blocks.front()), rows, data.count);
+        return FeedColumns(node, data, data.count);
+    const size_t rows = node.SampleElements();
     const size_t bytes = rows * sizeof(ElemType), columns = packing.Columns();
     m_values.resize(columns * bytes);
     if (data.Samples() != columns) // gaps
@@ -52,16 +71,13 @@ void InputFeeder::FeedSparse(InputValueNode& node, const InputData& data, const 
         const SparseRows* block = nullptr;
         size_t row = 0;
     };
-    std::vector<Sample> samples(data.IsFrames() ? data.count : packing.Columns());
+    std::vector<Sample> samples(packing.Columns());
     for (size_t sequence = 0; sequence < data.count; sequence++)
-        if (data.IsFrames())
-            samples[sequence] = {&data.sparse.front(), sequence};
-        else
-            for (size_t step = 0; step < data.lengths[sequence]; step++)
-            {
-                const SequencePacking::Place place = packing.Places()[sequence];
-                samples[(place.begin + step) * packing.Rows() + place.row] = {&data.sparse[sequence], step};
-            }
+        for (size_t step = 0; step < data.lengths[sequence]; step++)
+        {
+            const SequencePacking::Place place = packing.Places()[sequence];
+            samples[(place.begin + step) * packing.Rows() + place.row] = {&data.sparse[sequence], step};
+        }
     const size_t size = SizeOf(data.type);
     m_values.clear();
     m_rows.clear();
@@ -102,7 +118,9 @@ SequencePlaces::SequencePlaces(const MBLayout& layout)
             continue;
         if (places.size() <= sequence.id)
             places.resize(sequence.id + 1);
-        places[sequence.id] = {size_t(sequence.begin) * stride + sequence.row, size_t(sequence.end - sequence.begin)};
+        const size_t begin = size_t(std::max<ptrdiff_t>(sequence.begin, 0));
+        const size_t end = std::min(size_t(sequence.end), layout.TimeSteps()); // truncated sequences go on
+        places[sequence.id] = {begin * stride + sequence.row, end - begin};
     }
 }
 

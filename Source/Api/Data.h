@@ -31,13 +31,17 @@ struct InputData
 {
     enum class Form
     {
-        Frames,   // one sample a sequence
-        Sequences // a block for each sequence
+        Frames,    // one sample a sequence
+        Sequences, // a block for each sequence
+        Packed     // a reader's minibatch: a single block with a layout
     };
     Form form = Form::Frames;
     DataType type = DataType::Float32;
     size_t count = 0;              // samples or sequences
-    std::vector<uint32_t> lengths; // of sequences
+    std::vector<uint32_t> lengths; // of sequences, also of packed ones
+    MBLayoutPtr layout;            // of packed data
+    size_t rows = 0;               // elements of a sample; 0: as many as the input has
+    bool continuesPass = false;    // packed: sequences may continue those of the minibatch before
     // Dense: a block of samples one after another, in C order. Frames have one block, sequences one each.
     std::vector<const void*> blocks;
     // Sparse, in place of blocks.
@@ -56,6 +60,7 @@ public:
     void Feed(InputValueNode& node, const InputData& data, const SequencePacking& packing);
 
 private:
+    void FeedColumns(InputValueNode& node, const InputData& data, size_t columns);
     void FeedSparse(InputValueNode& node, const InputData& data, const SequencePacking& packing);
     template <class ElemType>
     void FeedDense(InputValueNode& node, const InputData& data, const SequencePacking& packing);

@@ -171,6 +171,7 @@ NodePtr MakePlaceholder(Context& context, const std::optional<Shape>& shape, con
                         std::string name)
 {
     auto node = std::make_shared<Node>(context, Node::Role::Placeholder, type, std::move(name));
+    node->hasOpenType = true;
     node->value = {shape, axis, axis};
     return node;
 }

@@ -47,6 +47,12 @@ public:
     // values: in C order.
     ParameterData(std::shared_ptr<Device> device, DataType type, Shape shape, const std::vector<double>& values);
 
+    // Takes a storage that others may share.
+    ParameterData(std::shared_ptr<Device> device, DataType type, Shape shape, std::shared_ptr<Matrix> storage)
+        : m_device(std::move(device)), m_type(type), m_shape(std::move(shape)), m_storage(std::move(storage))
+    {
+    }
+
     const std::shared_ptr<Device>& GetDevice() const { return m_device; }
     DataType Type() const { return m_type; }
     const Shape& GetShape() const { return m_shape; } // a dimension 0 is still to be inferred

@@ -348,9 +348,10 @@ NodePtr MakeOperation(Context& context, OperationPtr operation, std::vector<Node
     std::vector<OperandType> operands;
     for (const NodePtr& input : node->inputs)
         operands.push_back({input.get(), &input->value});
-    const bool isOpen =
-        !node->operation->TargetName().empty() ||
-        std::any_of(operands.begin(), operands.end(), [](const OperandType& operand) { return !operand.value->shape; });
+    const bool isOpen = !node->operation->TargetName().empty() ||
+                        std::any_of(operands.begin(), operands.end(),
+                                    [](const OperandType& operand)
+                                    { return !operand.value->shape || operand.node->role == Node::Role::Placeholder; });
     if (isOpen)
         CloseLoops(context, node);
     else

@@ -6,6 +6,7 @@
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/DropoutNode.h"
 #include "Math/Operations.h"
+#include "SGD/Minibatches/NetworkBinder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -228,6 +229,10 @@ void Session::FeedAxis(Axis& axis, std::span<const InputData* const> data)
     {
         const InputData& other = *data[argument];
         axis.isFrames = axis.isFrames && other.IsFrames();
+        if (other.rows != 0 && other.rows != ElementsOf(m_arguments[argument].shape))
+            Fail(ErrorKind::Data, "input '", m_arguments[argument].name, "' has the shape ",
+                 ToText(m_arguments[argument].shape), ", but the reader's samples have ",
+                 Counted(other.rows, "element"), "; expected ", ElementsOf(m_arguments[argument].shape));
         for (size_t sequence = 0; sequence < first.count; sequence++)
             if (first.LengthOf(sequence) != other.LengthOf(sequence))
                 Fail(ErrorKind::Data, "inputs '", m_arguments[firstInput].name, "' and '", m_arguments[argument].name,
@@ -235,7 +240,16 @@ void Session::FeedAxis(Axis& axis, std::span<const InputData* const> data)
                      Counted(first.LengthOf(sequence), "step"), " of one and ", other.LengthOf(sequence),
                      " of the other; expected equal lengths");
     }
-    if (first.IsFrames())
+    const bool isPacked = first.form == InputData::Form::Packed;
+    for (const size_t argument : axis.arguments)
+        if (const InputData& other = *data[argument];
+            isPacked != (other.form == InputData::Form::Packed) || (isPacked && !(*other.layout == *first.layout)))
+            Fail(ErrorKind::Data, "inputs '", m_arguments[firstInput].name, "' and '", m_arguments[argument].name,
+                 "' share the axis '", m_arguments[argument].axis,
+                 "', but their minibatches are packed in different ways; expected data of one reader");
+    if (isPacked)
+        AssignLayout(*axis.layout, *first.layout);
+    else if (first.IsFrames())
     {
         if (!axis.layout->IsFrameMode() || axis.layout->Columns() != first.count)
             axis.layout->InitAsFrameMode(first.count);
@@ -245,7 +259,7 @@ void Session::FeedAxis(Axis& axis, std::span<const InputData* const> data)
         axis.packing.Pack(first.lengths);
         axis.packing.Fill(*axis.layout, first.lengths);
     }
-    axis.layout->BeginPass();
+    first.continuesPass ? axis.layout->BeginMinibatch() : axis.layout->BeginPass();
     m_samples = std::max(m_samples, axis.layout->ActualSamples());
     for (const size_t argument : axis.arguments)
         m_feeders[argument].Feed(*m_inputs[argument], *data[argument], axis.packing);
@@ -300,6 +314,22 @@ void Session::Copy(const Output& output, const MatrixView& values, std::span<voi
         for (size_t step = 0; step < length; step++)
             copyColumn(first + step * places.stride, target + step * bytes);
     }
+}
+
+double Session::SumOf(const ComputationNode& node)
+{
+    const MatrixView value = node.Value();
+    if (value.Elements() == 1 && value.device->IsHostMemory())
+        return value.type == DataType::Float32 ? double(*value.As<float>()) : *value.As<double>();
+    Matrix copy(value.rows, value.columns, value.type, *value.device);
+    Ops::Copy(value, copy);
+    const std::vector<double> values = copy.ToHost();
+    const std::span<const uint8_t> mask = node.ColumnMask(FrameRange::All());
+    double sum = 0;
+    for (size_t column = 0; column < value.columns; column++)
+        for (size_t row = 0; row < value.rows && (mask.empty() || mask[column] != 0); row++)
+            sum += values[column * value.rows + row];
+    return sum;
 }
 
 void Session::CopyRoot(size_t root, std::span<void* const> blocks) const

@@ -67,7 +67,7 @@ public:
     // Sets the data of the inputs. Fails (Data) for missing inputs and for lengths that differ within an axis.
     void Feed(const Arguments& arguments, const std::shared_ptr<const InputData>& rootGradient = nullptr);
     void Forward() { m_evaluator->Forward(); }
-    void Backward() { m_evaluator->Backward(m_loss); }
+    void Backward(GradientUpdates* updates = nullptr) { m_evaluator->Backward(m_loss, updates); }
 
     // Samples of the minibatch: those of the default axis, else the most of any input.
     size_t Samples() const { return m_samples; }
@@ -78,10 +78,15 @@ public:
     void CopyRoot(size_t root, std::span<void* const> blocks) const;
     void CopyGradient(size_t wanted, std::span<void* const> blocks) const;
 
+    // The sum of all elements of all samples, for losses and metrics.
+    double SumOfRoot(size_t root) const { return SumOf(*m_roots[root].node); }
+    double SumOfLoss() const { return SumOf(*m_loss); }
+
     Evaluator& GetEvaluator() { return *m_evaluator; }
     ComputationNetwork& Network() { return *m_network; }
     const ComputationNodePtr& Loss() const { return m_loss; }
     const ComputationNodePtr& Root(size_t root) const { return m_roots[root].node; }
+    const ComputationNodePtr& WantedNode(size_t wanted) const { return m_wanted[wanted].node; }
 
 private:
     struct Output
@@ -115,6 +120,7 @@ private:
                             const std::shared_ptr<const InputData>& rootGradient) const;
     void FeedAxis(Axis& axis, std::span<const InputData* const> data);
     ValueForm FormOf(const Output& output) const;
+    static double SumOf(const ComputationNode& node);
     void Copy(const Output& output, const MatrixView& values, std::span<void* const> blocks) const;
 
     Key m_key;

@@ -11,6 +11,7 @@
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Common/Workers.h"
+#include "SGD/RunListener.h"
 
 #include <sstream>
 
@@ -189,6 +190,35 @@ std::string CommandsFrom(const std::vector<PlannedJob>& jobs, size_t first)
     return commands;
 }
 
+// In the short style, most actions show all of their lines. Only the lines of trainings, evaluations and outputs are
+// too many.
+class LinesOfAction
+{
+public:
+    LinesOfAction(const PlannedJob& planned, Log& log) : m_log(log), m_style(log.Style())
+    {
+        const std::string& action = planned.action->name;
+        if (planned.job->Epochs() == 0 && action != "test" && action != "cv" && action != "write")
+            m_log.SetStyle(LogStyle::Classic);
+    }
+    ~LinesOfAction() { m_log.SetStyle(m_style); }
+    LinesOfAction(const LinesOfAction&) = delete;
+    LinesOfAction& operator=(const LinesOfAction&) = delete;
+
+private:
+    Log& m_log;
+    LogStyle m_style;
+};
+
+void EndCommand(const PlannedJob& planned, RunListener& listener)
+{
+    if (planned.job->Epochs() == 0)
+        for (const std::string& path : planned.job->Outputs())
+            if (FileExists(path))
+                listener.FileIsWritten(path);
+    listener.CommandEnds();
+}
+
 } // namespace
 
 std::vector<PlannedJob> PrepareJobs(const LoadedConfig& config, const std::vector<std::string>& commands,
@@ -296,9 +326,16 @@ void RunJobs(const std::vector<PlannedJob>& jobs, ProgramContext& program, Log& 
         }
         if (trains)
             log.Print("CNTKCommandTrainBegin: %s\n", planned.command.c_str());
+        if (program.listener != nullptr)
+            program.listener->CommandBegins(planned.command, planned.action->name);
         const auto note = [&]
         { return "in command '" + planned.command + "' (action '" + planned.action->name + "')"; };
-        WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Run(); }); }, note);
+        {
+            const LinesOfAction lines(planned, log);
+            WithNote([&] { AtPlacesOfNodes(program.ndl, [&] { planned.job->Run(); }); }, note);
+        }
+        if (program.listener != nullptr)
+            EndCommand(planned, *program.listener);
         if (trains)
             log.Print("CNTKCommandTrainEnd: %s\n", planned.command.c_str());
         log.Print("\nAction \"%s\" complete.\n\n", planned.word.c_str());

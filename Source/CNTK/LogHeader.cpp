@@ -90,6 +90,16 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
         log.Print("Using %d CPU threads.\n", context.cpu.threads);
 }
 
+const char* VersionName()
+{
+    return c_version;
+}
+
+const char* CompilerName()
+{
+    return c_compiler;
+}
+
 std::string VersionText()
 {
     std::string text = std::string("CNTK Classic ") + c_version + "\ncompiler: " + c_compiler + "\n";

@@ -17,6 +17,9 @@ void PrintHeader(Log& log, const std::string& program, const std::vector<std::st
 // Version, compiler, engines of matrix products, instruction sets, CUDA, MPI, readers found.
 std::string VersionText();
 
+const char* VersionName();
+const char* CompilerName();
+
 // numCPUThreads=n: for n > 0, n threads, at most the hardware's; else all allowed threads minus |n|, at least 1.
 int ThreadsFrom(int numCpuThreads);
 

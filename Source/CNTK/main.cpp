@@ -9,6 +9,7 @@
 #include "CNTK/ArgonCommand.h"
 #include "CNTK/Jobs.h"
 #include "CNTK/LogHeader.h"
+#include "CNTK/RunOutputs.h"
 #include "Common/AllowedCores.h"
 #include "Common/Config/ConfigFiles.h"
 #include "Common/Config/PrintConfig.h"
@@ -58,6 +59,7 @@ struct CommandLine
     bool printConfig = false;
     bool isArgon = false;       // a command line of the decoder, which needs no record of its config in the log
     std::string writeDocs;      // folder; empty: no
+    std::string writeMan;       // the same
     NewConfigRequest newConfig; // no data: no
 };
 
@@ -125,12 +127,23 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments)
                 Fail(ErrorKind::Usage, "--write-docs needs a folder");
             line.writeDocs = arguments[++i];
         }
+        else if (argument == "--write-man")
+        {
+            if (!hasNext)
+                Fail(ErrorKind::Usage, "--write-man needs a folder");
+            line.writeMan = arguments[++i];
+        }
         else if (ToLower(argument).starts_with("--configfile"))
             Fail(ErrorKind::Usage, "unknown option '", argument,
                  "'; config files are given without dashes: configFile=<file>");
         else if (argument.starts_with("--"))
+        {
+            std::vector<std::string> names;
+            for (const ProgramOption& option : ProgramOptions())
+                names.push_back(option.name);
             Fail(ErrorKind::Usage, "unknown option '", argument, "'", "; config parameters have no dashes: name=value",
-                 DidYouMean(argument, {"--help", "--new", "--version", "--check", "--print-config", "--write-docs"}));
+                 DidYouMean(argument, names));
+        }
         else
             line.configArguments.push_back(argument);
     }
@@ -292,8 +305,17 @@ void OpenLog(const RootOptions& options, const LoadedConfig& config, const Worke
     }
     const std::string file = LogFileName(options, workers);
     RequireNotNamed({"stderr", file}, *config.root, config);
-    log.Print("Redirecting stderr to file %s\n", file.c_str());
+    log.Tell("Redirecting stderr to file %s\n", file.c_str());
     AtPlace([&] { log.RedirectTo(file); }, config.root->WhereOf("stderr"));
+}
+
+LogStyle StyleOf(const RootOptions& options, const Log& log)
+{
+    using Choice = RootOptions::LogStyleChoice;
+    constexpr int c_detailed = 2; // traceLevel
+    const bool isForPeople = log.HasTerminal() && options.traceLevel < c_detailed;
+    return options.logStyle == Choice::Short || (options.logStyle == Choice::Auto && isForPeople) ? LogStyle::Short
+                                                                                                  : LogStyle::Classic;
 }
 
 void ReportWorkers(bool parallelTrain, const Workers* workers, Log& log)
@@ -357,6 +379,7 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         workers = MeetWorkers();
     if (!line.check)
     {
+        log.SetStyle(StyleOf(options, log));
         OpenLog(options, config, workers.get(), log);
         ReportWorkers(options.parallelTrain, workers.get(), log);
     }
@@ -380,7 +403,15 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
     if (!options.doneFile.empty())
         CheckDoneFile(options, config, jobs, workers.get());
     program.ndl.writesDumps = isFirst;
-    RunJobs(jobs, program, log);
+    if (isFirst)
+    {
+        RunOutputs outputs(options, config, line.configArguments, jobs, program, log);
+        program.listener = outputs.Listener();
+        outputs.During([&] { RunJobs(jobs, program, log); });
+        program.listener = nullptr;
+    }
+    else
+        RunJobs(jobs, program, log);
     if (!options.doneFile.empty() && isFirst)
         WriteDoneFile(ResolveOutputPath(options.doneFile));
     log.Print("__COMPLETED__\n");
@@ -426,6 +457,13 @@ int ReportStop(const Interrupted& stop, Log& log)
     return c_interruptedExitCode;
 }
 
+int PrintCompletions(const std::vector<std::string>& words)
+{
+    for (const std::string& candidate : CompletionsOf(words))
+        std::printf("%s\n", candidate.c_str());
+    return 0;
+}
+
 int RunProgram(const std::vector<std::string>& arguments)
 {
     Log log;
@@ -446,6 +484,8 @@ int RunProgram(const std::vector<std::string>& arguments)
             PutOut(WriteNewConfig(line.newConfig));
         else if (!line.writeDocs.empty())
             WriteReferencePages(line.writeDocs);
+        else if (!line.writeMan.empty())
+            WriteManualPage(line.writeMan);
         else if (line.configArguments.empty())
         {
             std::fputs(c_firstSteps, stderr);
@@ -480,6 +520,9 @@ int RunProgram(const std::vector<std::string>& arguments)
 // cntk configFile=<file> [name=value ...]
 int main(int argc, char** argv)
 {
+    const std::vector<std::string> arguments(argv, argv + argc);
+    if (arguments.size() > 1 && arguments[1] == "--complete")
+        return cntk::PrintCompletions({arguments.begin() + 2, arguments.end()});
     cntk::PrepareEngines();
-    return cntk::RunProgram(std::vector<std::string>(argv, argv + argc));
+    return cntk::RunProgram(arguments);
 }

@@ -17,7 +17,7 @@ namespace
 {
 
 // Returns the file name of a path: utterances of several kinds of features lie in one folder per kind.
-std::string_view LastComponent(std::string_view name)
+std::string_view LastPathPart(std::string_view name)
 {
     return name.substr(name.rfind('/') + 1);
 }
@@ -168,7 +168,7 @@ void CompositeReader<ElemType>::CompareNames(size_t part, size_t first, const st
     if (m_log == nullptr || names.size() != expected.size() || m_parts[part].kind != m_parts[first].kind)
         return;
     const auto isSame = [](const std::string& name, const std::string& other)
-    { return LastComponent(name) == LastComponent(other); };
+    { return LastPathPart(name) == LastPathPart(other); };
     const auto [own, other] = std::mismatch(names.begin(), names.end(), expected.begin(), isSame);
     if (own == names.end())
         return;

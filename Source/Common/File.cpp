@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/FileLock.h"
+#include "Common/Gzip.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -293,6 +294,8 @@ std::string ReadTextFile(const std::string& path)
 {
     const Descriptor fd(OpenForReading(path));
     std::string text = ReadAll(fd, path);
+    if (IsGzip(text))
+        text = Gunzip(text, path);
     if (text.starts_with("\xEF\xBB\xBF"))
         text.erase(0, 3);
     return text;
@@ -303,7 +306,7 @@ void RequirePlainText(std::string_view firstBytes, const std::string& file)
     if (firstBytes.starts_with("\xFF\xFE") || firstBytes.starts_with("\xFE\xFF"))
         Fail(ErrorKind::Data, file, " is UTF-16 text, expected UTF-8 or ASCII");
     if (firstBytes.starts_with("\x1F\x8B"))
-        Fail(ErrorKind::Data, file, " is compressed by gzip, expected text");
+        Fail(ErrorKind::Data, file, " is compressed in a way that the program does not read; unpack it");
 }
 
 void RequireNoZeroBytes(std::string_view firstBytes, const std::string& file)
@@ -459,10 +462,14 @@ PiecewiseFile::PiecewiseFile(const std::string& path) : m_path(path), m_fd(OpenF
     if (::fstat(m_fd, &status) == 0 && S_ISREG(status.st_mode))
     {
         m_size = static_cast<size_t>(status.st_size);
-        return;
+        char first[3] = {};
+        if (::pread(m_fd, first, sizeof first, 0) != ssize_t(sizeof first) || !IsGzip({first, sizeof first}))
+            return;
     }
-    const Descriptor pipe(std::exchange(m_fd, -1));
-    m_content = ReadAll(pipe, path);
+    const Descriptor whole(std::exchange(m_fd, -1));
+    m_content = ReadAll(whole, path);
+    if (IsGzip(m_content))
+        m_content = Gunzip(m_content, path);
     m_size = m_content.size();
 }
 

@@ -100,7 +100,7 @@ void RequireNotRead(const NamedFile& written, const std::vector<NamedFile>& read
                    " as well; expected another file");
 }
 
-void RequireNotReadBesides(const ConfigParameters& writer, const NamedFile& written, const SourcePos& where)
+void RequireNotReadByOthers(const ConfigParameters& writer, const NamedFile& written, const SourcePos& where)
 {
     if (writer.Parent() == nullptr)
         return;

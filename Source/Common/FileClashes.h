@@ -1,5 +1,4 @@
-// Files that a command would destroy: one that it writes is one that it reads, by a slip in a path. Asked for before
-// anything is written, since what is replaced is gone.
+// Finds outputs of a command that are also its inputs, such as after a slip in a path. Runs before anything is written.
 #pragma once
 
 #include "Common/SourceText.h"
@@ -23,15 +22,15 @@ struct NamedFile
     std::string path;
 };
 
-// Absolute and without symbolic links, as far as the path is there: equal for all spellings of one file.
+// Returns the absolute path without symbolic links, as far as the path exists: equal for all spellings of one file.
 std::string CanonicalPath(const std::string& path);
 
 // Returns true if both paths lead to one ordinary file, through any spelling and symbolic links. The file need not
 // exist.
 bool IsSameFile(const std::string& path, const std::string& other);
 
-// The files that are there and that values of the block, and of the blocks inside, name, alone or as one of a list
-// a+b. The values do not count as read.
+// Returns the existing files that values of the block and of its inner blocks name, alone or in a list a+b. The values
+// do not count as read.
 std::vector<NamedFile> FilesNamedIn(const ConfigParameters& block);
 
 // Selects reader blocks of a command: those of the data that it computes with, or also those of the data that a
@@ -47,19 +46,19 @@ std::vector<NamedFile> FilesOfReaders(const ConfigParameters& command, ReaderBlo
 void RequireNotRead(const NamedFile& written, const std::vector<NamedFile>& read, const SourcePos& where);
 
 // The same for a writer, whose block has the command's readers and models around it.
-void RequireNotReadBesides(const ConfigParameters& writer, const NamedFile& written, const SourcePos& where);
+void RequireNotReadByOthers(const ConfigParameters& writer, const NamedFile& written, const SourcePos& where);
 
-// Is told a file of a list and what it is: "read as features (in.scp:12)".
+// Receives a listed file and its description: "read as features (in.scp:12)".
 using ListedFileVisitor = std::function<void(const std::string& path, const std::string& what)>;
 
-// Files that readers find in lists, such as HTK script files, and that no value of the config names. The lists are gone
-// through once, and only if an output is there already: there may be millions of utterances.
+// Files that stand in a reader's lists, such as HTK script files, and not in the config. The lists may have millions of
+// lines: they are read once, and only if an output exists already.
 class ListedFiles
 {
 public:
     void Add(std::function<void(const ListedFileVisitor&)> visitAll) { m_lists.push_back(std::move(visitAll)); }
 
-    // "read as features (in.scp:12)"; empty if the file is not there, or in no list.
+    // "read as features (in.scp:12)"; empty if the file does not exist or stands in no list.
     std::string WhyRead(const std::string& path) const;
     // Fails (Config) at `where` if the file that is written is in a list.
     void RequireNone(const NamedFile& written, const SourcePos& where) const;

@@ -3,6 +3,7 @@
 
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Text.h"
 
 #include <cerrno>
 #include <cstdarg>
@@ -38,6 +39,25 @@ bool HoldsText(std::FILE* file)
     return ::fstat(::fileno(file), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
+// Calls put with the formatted text.
+template <class Put>
+void WithFormatted(const char* format, va_list arguments, const Put& put)
+{
+    va_list again;
+    va_copy(again, arguments);
+    char small[512];
+    const int length = std::vsnprintf(small, sizeof small, format, arguments);
+    if (length >= 0 && size_t(length) < sizeof small)
+        put(std::string_view(small, size_t(length)));
+    else if (length >= 0)
+    {
+        std::string large(size_t(length) + 1, '\0');
+        std::vsnprintf(large.data(), large.size(), format, again);
+        put(std::string_view(large).substr(0, size_t(length)));
+    }
+    va_end(again);
+}
+
 bool DetectTerminal()
 {
     const char* const terminal = std::getenv("TERM");
@@ -65,9 +85,11 @@ struct Log::Impl
     bool isErrorReported = false;
     bool isTerminal = DetectTerminal();
     bool isTimestamping = false;
+    LogStyle style = LogStyle::Classic;
     bool isAtLineStart = true;
     bool hasProgress = false;
     std::set<std::string, std::less<>> warned;
+    std::vector<std::string> warnings; // the same, in their order
 
     void WipeProgress()
     {
@@ -176,24 +198,44 @@ bool Log::IsRedirected() const
 
 void Log::Print(const char* format, ...)
 {
-    char small[512];
     va_list arguments;
     va_start(arguments, format);
-    const int length = std::vsnprintf(small, sizeof small, format, arguments);
+    WithFormatted(format, arguments, [this](std::string_view text) { Write(text); });
     va_end(arguments);
-    if (length < 0)
-        return;
-    if (static_cast<size_t>(length) < sizeof small)
-    {
-        Write(std::string_view(small, static_cast<size_t>(length)));
-        return;
-    }
-    std::string large(static_cast<size_t>(length) + 1, '\0');
+}
+
+void Log::Tell(const char* format, ...)
+{
+    va_list arguments;
     va_start(arguments, format);
-    std::vsnprintf(large.data(), large.size(), format, arguments);
+    WithFormatted(format, arguments,
+                  [this](std::string_view text)
+                  {
+                      Write(text);
+                      WriteShort(text);
+                  });
     va_end(arguments);
-    large.pop_back();
-    Write(large);
+}
+
+void Log::WriteShort(std::string_view text)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    if (m_impl->style != LogStyle::Short)
+        return;
+    m_impl->WipeProgress();
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+}
+
+void Log::SetStyle(LogStyle style)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->style = style;
+}
+
+LogStyle Log::Style() const
+{
+    return m_impl->style;
 }
 
 void Log::Write(std::string_view text)
@@ -201,6 +243,8 @@ void Log::Write(std::string_view text)
     if (text.empty())
         return;
     const std::lock_guard lock(m_impl->mutex);
+    if (m_impl->style == LogStyle::Short && m_impl->file == stderr)
+        return;
     m_impl->ReportError();
     m_impl->WipeProgress();
     if (m_impl->isTimestamping)
@@ -219,9 +263,19 @@ void Log::Warn(std::string_view message)
     const std::lock_guard lock(m_impl->mutex);
     if (!m_impl->warned.emplace(message).second)
         return;
+    m_impl->warnings.emplace_back(message);
     std::string text = m_impl->isAtLineStart ? "" : "\n";
     text.append("WARNING: ").append(message).append("\n");
     Write(text);
+    if (m_impl->style == LogStyle::Short)
+        WriteShort(Concat(m_impl->isTerminal ? "\x1b[33m" : "", "warning: ", message,
+                          m_impl->isTerminal ? "\x1b[0m\n" : "\n"));
+}
+
+std::vector<std::string> Log::Warnings() const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return m_impl->warnings;
 }
 
 void Log::ShowProgress(const std::string& line)
@@ -245,6 +299,11 @@ void Log::ClearProgress()
 bool Log::HasTerminal() const
 {
     return m_impl->isTerminal;
+}
+
+size_t Log::TerminalColumns() const
+{
+    return TerminalWidth();
 }
 
 void Log::SetTimestamping(bool on)

@@ -5,12 +5,21 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cntk
 {
 
 // Returns the current time in a format of strftime: "%Y/%m/%d %H:%M:%S".
 std::string TimeStamp(const char* format);
+
+// Classic: all lines go to the log. Short: standard error gets only WriteShort, Tell and warnings; the file of
+// RedirectTo still gets all lines.
+enum class LogStyle
+{
+    Classic,
+    Short
+};
 
 class Log
 {
@@ -32,14 +41,24 @@ public:
     // Prints to the log without adding a newline. Flushes at each newline.
     void Print(const char* format, ...) __attribute__((format(printf, 2, 3)));
     void Write(std::string_view text);
+    // Prints a line that people need in both styles.
+    void Tell(const char* format, ...) __attribute__((format(printf, 2, 3)));
+    // In the short style, writes to standard error. In the classic style, writes nothing.
+    void WriteShort(std::string_view text);
+    void SetStyle(LogStyle style);
+    LogStyle Style() const;
     // Prints "WARNING: ..." on its own line, each text only once.
     void Warn(std::string_view message);
+    // All warnings so far, in their order.
+    std::vector<std::string> Warnings() const;
 
     // Draws the progress line below the log, only on a terminal. The line is redrawn in place, and removed before the
     // next Print.
     void ShowProgress(const std::string& line);
     void ClearProgress();
     bool HasTerminal() const;
+    // Columns of the terminal; 80 if they are unknown.
+    size_t TerminalColumns() const;
 
     // timestamping=true: puts "MM/DD/YYYY HH:MM:SS: " in front of lines.
     void SetTimestamping(bool on);

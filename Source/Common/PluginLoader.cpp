@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <optional>
+#include <sys/auxv.h>
 #include <type_traits>
 
 namespace cntk
@@ -43,11 +44,48 @@ std::string ResolveAlias(const std::string& type)
     return type;
 }
 
-std::string ProgramFolder()
+// Adds the folders of plugins, by the path of the program.
+void AddFoldersOf(const fs::path& program, std::vector<std::string>& folders)
 {
+    for (const char* folder : {"lib", "lib/cntk"})
+        folders.push_back((program.parent_path().parent_path() / folder).string());
+}
+
+// Finds the program by /proc. Where that is missing, tries the path that started the program, and the folder where it
+// was to be installed.
+std::vector<std::string> FoldersOfProgram()
+{
+    std::vector<std::string> folders;
     std::error_code error;
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    return error ? std::string(".") : program.parent_path().string();
+    if (!error)
+    {
+        AddFoldersOf(program, folders);
+        return folders;
+    }
+    const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    const fs::path path = started != nullptr ? fs::canonical(started, error) : fs::path();
+    if (started != nullptr && !error)
+        AddFoldersOf(path, folders);
+    folders.emplace_back(CNTK_PREFIX "/lib/cntk");
+    return folders;
+}
+
+// Returns the folders of plugins if this code is part of libcntk or of the Python module; empty in the program and in
+// plugins.
+std::vector<std::string> FoldersOfLibrary()
+{
+    Dl_info info = {};
+    if (dladdr(reinterpret_cast<const void*>(&FoldersOfLibrary), &info) == 0 || info.dli_fname == nullptr)
+        return {};
+    std::error_code error;
+    const fs::path path = fs::weakly_canonical(info.dli_fname, error);
+    const std::string name = path.filename().string(), folder = path.parent_path().string();
+    if (name.starts_with("libcntk.so"))
+        return {folder, folder + "/cntk", folder + "/../cntk"}; // libraries may stand in a folder of the architecture
+    if (name.starts_with("_cntk."))
+        return {folder + "/plugins", folder + "/lib"};
+    return {};
 }
 
 // Lists the plugin files of a folder. Without anyName (folders of LD_LIBRARY_PATH, which hold other libraries, too)
@@ -153,9 +191,9 @@ std::string InterfaceProblem(void* handle)
 PluginSearch PluginSearch::Default()
 {
     PluginSearch search;
-    const fs::path program = ProgramFolder();
-    for (const char* folder : {"lib", "lib/cntk"})
-        search.programFolders.push_back((program.parent_path() / folder).string());
+    search.programFolders = FoldersOfLibrary();
+    if (search.programFolders.empty())
+        search.programFolders = FoldersOfProgram();
     if (const char* path = std::getenv("LD_LIBRARY_PATH"))
     {
         for (const std::string_view folder : Split(path, ':'))

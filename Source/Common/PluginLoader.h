@@ -23,7 +23,8 @@ struct PluginSearch
     std::vector<std::string> programFolders; // every plugin in these folders is listed
     std::vector<std::string> libraryPath;    // LD_LIBRARY_PATH
 
-    // Derives the folders from the program's path and the environment.
+    // Derives the folders from the program's path and the environment. Code in a shared library, such as a Python
+    // module, has its plugins in the folders `plugins` and `lib` beside the library instead.
     static PluginSearch Default();
     std::vector<std::string> Folders() const; // all of them
 };

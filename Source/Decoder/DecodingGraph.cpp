@@ -15,7 +15,7 @@ namespace
 {
 
 constexpr char c_graphMagic[8] = {'A', 'R', 'G', 'O', 'N', 'D', 'G', '\n'};
-constexpr uint32_t c_graphVersion = 1;
+constexpr uint32_t c_graphVersion = 3;
 constexpr uint32_t c_byteOrderMark = 0x01020304;
 
 // Numbers of records, in the order of their arrays. Text parts count bytes.
@@ -40,17 +40,15 @@ struct GraphHeader
     char magic[8];
     uint32_t version;
     uint32_t byteOrder;
-    uint32_t hasLookahead;
-    uint32_t unused;
+    uint64_t hasLookahead;
     uint64_t bytes; // of the file
     uint64_t checksum;
     uint64_t counts[PartCount];
 };
 
 // FNV-1a by words of 8 bytes: finds damage, not intent.
-uint64_t ChecksumOf(std::string_view data)
+uint64_t ChecksumOf(std::string_view data, uint64_t sum)
 {
-    uint64_t sum = 0xcbf29ce484222325ull;
     for (size_t at = 0; at < data.size(); at += sizeof(uint64_t))
     {
         uint64_t word = 0;
@@ -59,6 +57,13 @@ uint64_t ChecksumOf(std::string_view data)
         sum ^= sum >> 31;
     }
     return sum;
+}
+
+// Covers all that the header says after the checksum's place, and the body.
+uint64_t ChecksumOf(const GraphHeader& header, std::string_view body)
+{
+    const std::string_view counts(reinterpret_cast<const char*>(header.counts), sizeof header.counts);
+    return ChecksumOf(body, ChecksumOf(counts, 0xcbf29ce484222325ull + header.hasLookahead));
 }
 
 template <class Record>
@@ -117,12 +122,12 @@ size_t WriteGraph(const std::string& path, const GraphContent& content)
     header.byteOrder = c_byteOrderMark;
     header.hasLookahead = content.hasLookahead ? 1 : 0;
     header.bytes = sizeof header + body.size();
-    header.checksum = ChecksumOf(body);
     const uint64_t counts[PartCount] = {content.places.size(),   content.nodes.size(),  content.arcs.size(),
                                         content.wordArcs.size(), content.finals.size(), content.selfScores.size(),
                                         content.words.size(),    stateNames.size(),     words.size(),
                                         models.size(),           silences.size()};
     std::memcpy(header.counts, counts, sizeof counts);
+    header.checksum = ChecksumOf(header, body);
     AtomicFile file(path);
     file.Write(&header, sizeof header);
     file.Write(body);
@@ -151,7 +156,7 @@ public:
             FailImage(file.Path(), Concat(m_header.bytes > text.size() ? "is cut short: it has " : "has ", text.size(),
                                           " bytes, its header says ", m_header.bytes));
         m_rest = text.substr(sizeof m_header);
-        if (ChecksumOf(m_rest) != m_header.checksum)
+        if (ChecksumOf(m_header, m_rest) != m_header.checksum)
             FailImage(file.Path(), "is damaged: its checksum does not match");
     }
 
@@ -239,7 +244,9 @@ void DecodingGraph::CheckIndices() const
     for (const GraphPlace& place : m_places)
         require(place.node < nodes && place.state < m_stateNames.size(), "a place");
     for (const GraphArc& arc : m_arcs)
-        require(arc.Place() < m_places.size(), "the target of an arc");
+        require(arc.Place() < m_places.size() && arc.State() == m_places[arc.Place()].state &&
+                    ((arc.state & c_wordsFollowBit) != 0) == !WordArcsOf(m_places[arc.Place()].node).empty(),
+                "the target of an arc");
     for (const GraphWordArc& arc : m_wordArcs)
         require(arc.node < nodes && arc.word < m_words.size(), "a word arc");
     for (const GraphFinal& final : m_finals)

@@ -29,13 +29,18 @@ struct GraphNode
 };
 
 constexpr uint32_t c_silenceCostBit = 0x80000000;
+constexpr uint32_t c_wordsFollowBit = 0x80000000;
 
 // Enters a place. Arcs of a node are sorted by rising cost.
 struct GraphArc
 {
     uint32_t target; // place; c_silenceCostBit is set if the path leaves an optional silence here
     float cost;      // pronunciation and look-ahead
+    // The state of the place, which the search needs before the place. c_wordsFollowBit is set if word arcs leave the
+    // node of the place.
+    uint32_t state;
 
+    uint32_t State() const { return state & ~c_wordsFollowBit; }
     uint32_t Place() const { return target & ~c_silenceCostBit; }
     bool LeavesSilence() const { return (target & c_silenceCostBit) != 0; }
 };
@@ -92,6 +97,8 @@ public:
         return m_wordArcs.subspan(m_nodes[node].firstWordArc,
                                   m_nodes[node + 1].firstWordArc - m_nodes[node].firstWordArc);
     }
+    void PrefetchNode(uint32_t node) const { __builtin_prefetch(m_nodes.data() + node); }
+    void PrefetchArcs(uint32_t node) const { __builtin_prefetch(m_arcs.data() + m_nodes[node].firstArc); }
     std::span<const GraphWordArc> WordArcs() const { return m_wordArcs; }
     size_t ArcCount() const { return m_arcs.size(); }
     // Infinity for a node that is not final.

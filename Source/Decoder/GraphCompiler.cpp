@@ -256,7 +256,7 @@ private:
                 const uint32_t to = NodeOf(arc.to, AfterState(context, arc.label));
                 const uint32_t place = PlaceOf(to, arc.label);
                 m_nodes[node].arcs.push_back(
-                    {IsCharged(context, arc.label) ? place | c_silenceCostBit : place, arc.cost});
+                    {IsCharged(context, arc.label) ? place | c_silenceCostBit : place, arc.cost, arc.label});
             }
         }
     }
@@ -268,6 +268,9 @@ private:
             m_graph.nodes.push_back({uint32_t(m_graph.arcs.size()), uint32_t(m_graph.wordArcs.size())});
             std::stable_sort(node.arcs.begin(), node.arcs.end(),
                              [](const GraphArc& a, const GraphArc& b) { return a.cost < b.cost; });
+            for (GraphArc& arc : node.arcs)
+                if (!m_nodes[m_graph.places[arc.Place()].node].wordArcs.empty())
+                    arc.state |= c_wordsFollowBit;
             m_graph.arcs.insert(m_graph.arcs.end(), node.arcs.begin(), node.arcs.end());
             m_graph.wordArcs.insert(m_graph.wordArcs.end(), node.wordArcs.begin(), node.wordArcs.end());
         }

@@ -96,8 +96,9 @@ LanguageScorer::LanguageScorer(const LanguageModels& models) : m_models(models)
 {
     for (const LanguageModels::Member& member : models.m_members)
         m_next.push_back(member.model.StartHistory());
-    m_histories = m_next; // number 0
-    NumberOf(m_next);     // number 1: after the sentence start
+    m_histories = m_next;                                                // number 0
+    m_histories.insert(m_histories.end(), m_next.begin(), m_next.end()); // number 1: after the sentence start
+    m_numbers.emplace(std::string(reinterpret_cast<const char*>(m_next.data()), m_next.size() * sizeof(uint32_t)), 1);
 }
 
 uint32_t LanguageScorer::Begin()
@@ -107,6 +108,8 @@ uint32_t LanguageScorer::Begin()
 
 uint32_t LanguageScorer::NumberOf(const std::vector<uint32_t>& histories)
 {
+    if (histories.size() == 1)
+        return histories[0] + 2; // behind the numbers of the beginning
     const std::string key(reinterpret_cast<const char*>(histories.data()), histories.size() * sizeof(uint32_t));
     const auto [place, isNew] = m_numbers.try_emplace(key, uint32_t(m_histories.size() / histories.size()));
     if (isNew)
@@ -119,8 +122,10 @@ WordScorer::Step LanguageScorer::Extend(uint32_t history, uint32_t word)
     if (word == m_models.m_startWord && (history == 0 || !m_models.m_startIsEnd))
         return {0.0F, 1};
     const size_t count = m_models.m_members.size();
-    const uint32_t* const histories = &m_histories[history * count];
-    m_next.assign(histories, histories + count);
+    if (count == 1)
+        m_next[0] = history < 2 ? m_histories[0] : history - 2;
+    else
+        m_next.assign(&m_histories[history * count], &m_histories[history * count] + count);
     double sum = 0;
     float single = ArpaModel::c_impossible;
     for (size_t k = 0; k < count; ++k)

@@ -49,6 +49,7 @@ public:
 
     uint32_t Begin() override;
     Step Extend(uint32_t history, uint32_t word) override;
+    bool KeepsHistories() const override { return true; }
 
 private:
     uint32_t NumberOf(const std::vector<uint32_t>& histories);

@@ -30,7 +30,7 @@ struct ResultSentence
     std::vector<std::string> words;
 };
 
-// What one utterance gives. Without a path the utterance has no result.
+// Results of one utterance. Without a path the utterance has none.
 struct UtteranceResult
 {
     std::string name;

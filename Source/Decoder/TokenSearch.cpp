@@ -2,6 +2,7 @@
 #include "Decoder/TokenSearch.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 
@@ -14,11 +15,7 @@ namespace
 constexpr float c_lowest = -std::numeric_limits<float>::infinity();
 constexpr size_t c_cachedSteps = size_t(1) << 14;
 constexpr size_t c_firstSlots = 1024;
-
-uint64_t TokenKey(uint32_t where, uint32_t history)
-{
-    return uint64_t(where) << 32 | history;
-}
+constexpr size_t c_bins = 128;
 
 size_t HashOf(uint64_t key)
 {
@@ -30,13 +27,15 @@ size_t HashOf(uint64_t key)
 
 TokenSearch::TokenSearch(const DecodingGraph& graph, const std::vector<uint32_t>& rowOfState,
                          const SearchSettings& settings)
-    : m_graph(graph), m_rowOfState(rowOfState), m_settings(settings), m_slots(c_firstSlots), m_cache(c_cachedSteps),
+    : m_graph(graph), m_rowOfState(rowOfState), m_settings(settings), m_cache(c_cachedSteps),
       m_acoustic(graph.StateNames().size())
 {
 }
 
 void TokenSearch::Begin(WordScorer& scorer)
 {
+    if (m_scorer != &scorer || !scorer.KeepsHistories())
+        std::fill(m_cache.begin(), m_cache.end(), CachedStep());
     m_scorer = &scorer;
     m_trace.Begin(m_settings.keepsLinks, m_settings.latticeBeam);
     m_counts = {};
@@ -44,7 +43,6 @@ void TokenSearch::Begin(WordScorer& scorer)
     m_tokens.clear();
     m_startHistory = scorer.Begin();
     m_lastWidth = 0;
-    std::fill(m_cache.begin(), m_cache.end(), CachedStep());
 }
 
 void TokenSearch::Advance(const float* scores)
@@ -79,47 +77,33 @@ void TokenSearch::WeighScores(const float* scores)
 
 void TokenSearch::ClearSlots(size_t expected)
 {
-    size_t size = m_slots.size();
+    size_t size = c_firstSlots;
     while (size < 4 * expected)
         size *= 2;
-    if (size != m_slots.size())
-        m_slots.assign(size, Slot());
-    if (++m_stamp == 0)
-    {
-        std::fill(m_slots.begin(), m_slots.end(), Slot());
-        m_stamp = 1;
-    }
-    m_slotsUsed = 0;
+    m_slots.assign(size, 0);
 }
 
-uint32_t& TokenSearch::FindSlot(uint64_t key, bool& isNew)
+// Returns the slot of the item with this key: its number plus 1, or 0 for a new key.
+template <class Item>
+inline uint32_t& TokenSearch::FindSlot(uint64_t key, const std::vector<Item>& items)
 {
-    if (2 * m_slotsUsed >= m_slots.size())
-    {
-        std::vector<Slot> old(2 * m_slots.size());
-        old.swap(m_slots);
-        for (const Slot& entry : old)
-            if (entry.stamp == m_stamp)
-            {
-                size_t at = HashOf(entry.key) & (m_slots.size() - 1);
-                while (m_slots[at].stamp == m_stamp)
-                    at = (at + 1) & (m_slots.size() - 1);
-                m_slots[at] = entry;
-            }
-    }
     const size_t mask = m_slots.size() - 1;
     size_t at = HashOf(key) & mask;
-    for (; m_slots[at].stamp == m_stamp; at = (at + 1) & mask)
-        if (m_slots[at].key == key)
-        {
-            isNew = false;
-            return m_slots[at].index;
-        }
-    isNew = true;
-    ++m_slotsUsed;
-    m_slots[at].key = key;
-    m_slots[at].stamp = m_stamp;
-    return m_slots[at].index;
+    while (m_slots[at] != 0 && items[m_slots[at] - 1].Key() != key)
+        at = (at + 1) & mask;
+    return m_slots[at];
+}
+
+template <class Item>
+inline void TokenSearch::AddItem(uint32_t& slot, std::vector<Item>& items, const Item& item)
+{
+    items.push_back(item);
+    slot = uint32_t(items.size());
+    if (2 * items.size() <= m_slots.size())
+        return;
+    m_slots.assign(2 * m_slots.size(), 0);
+    for (size_t i = 0; i < items.size(); ++i)
+        FindSlot(items[i].Key(), items) = uint32_t(i + 1);
 }
 
 const WordScorer::Step& TokenSearch::StepOf(uint32_t history, uint32_t word)
@@ -137,20 +121,14 @@ void TokenSearch::CrossWords(bool isEnd)
     m_crossings.clear();
     m_crossingLinks.clear();
     m_bestCrossing = c_lowest;
-    ClearSlots(m_tokens.size());
-    const std::span<const GraphPlace> places = m_graph.Places();
+    ClearSlots(0);
     const std::span<const float> forward = m_graph.ForwardScores();
     if (m_counts.frames == 0)
-    {
         AddCrossings(0, 0, 0, m_startHistory, 0);
-        // The start itself comes last, so that the crossings have the numbers of their slots.
-    }
     for (const Token& token : m_tokens)
-    {
-        const GraphPlace place = places[token.place];
-        if (!m_graph.WordArcsOf(place.node).empty())
-            AddCrossings(place.node, token.score + forward[place.state], token.slack, token.history, token.trace);
-    }
+        if ((token.state & c_wordsFollowBit) != 0)
+            AddCrossings(m_graph.Places()[token.place].node, token.score + forward[token.State()], token.slack,
+                         token.history, token.trace);
     // A crossing is complete when all crossings of lower levels have been extended.
     for (uint32_t level = 1; level < m_graph.LongestWordChain(); ++level)
         for (size_t i = 0; i < m_crossings.size(); ++i)
@@ -165,8 +143,8 @@ void TokenSearch::CrossWords(bool isEnd)
     if (hasChains && !isEnd)
         std::erase_if(m_crossings,
                       [&](const Crossing& crossing) { return crossing.score < m_bestCrossing - m_settings.wordBeam; });
-    if (m_counts.frames == 0)
-        m_crossings.push_back({0, 0, 0, 0, m_startHistory, c_noToken, 0});
+    if (m_counts.frames == 0) // the start itself, after the crossings that have slots
+        m_crossings.push_back({0, 0, 0, 0, m_startHistory, c_noToken, 0, c_noToken});
 }
 
 void TokenSearch::AddCrossings(uint32_t node, float score, float slack, uint32_t history, uint32_t previous)
@@ -182,47 +160,62 @@ void TokenSearch::AddCrossings(uint32_t node, float score, float slack, uint32_t
         if (!(total > c_lowest))
             continue;
         const float newSlack = m_settings.slackDecay > 0 ? slack + std::max(0.0F, -change) : 0.0F;
-        bool isNew = false;
-        uint32_t& index = FindSlot(TokenKey((first + i) | c_wordTokenBit, step.history), isNew);
-        if (isNew)
-        {
-            index = uint32_t(m_crossings.size());
-            m_crossings.push_back({total, newSlack, first + i, arc.node, step.history, previous, c_noToken});
-        }
-        else if (Crossing& crossing = m_crossings[index]; total > crossing.score)
-        {
-            crossing.score = total;
-            crossing.slack = newSlack;
-            crossing.previous = previous;
-        }
+        uint32_t& slot = FindSlot(TokenKey(first + i, step.history), m_crossings);
+        if (slot == 0)
+            AddItem(slot, m_crossings,
+                    {total, newSlack, first + i, arc.node, step.history, previous, c_noToken, c_noToken});
+        else
+            Improve(m_crossings[slot - 1], total, newSlack, previous, m_crossingLinks);
         m_bestCrossing = std::max(m_bestCrossing, total);
-        if (m_settings.keepsLinks)
-            m_crossingLinks.push_back({previous, index, total});
     }
+}
+
+// The token of the trace for a `previous`, which may be another crossing.
+uint32_t TokenSearch::TraceOf(uint32_t previous) const
+{
+    return (previous & c_wordTokenBit) != 0 ? m_crossings[previous & ~c_wordTokenBit].trace : previous;
+}
+
+// Takes another way to an item: the better one is the item's, the worse one becomes a link.
+template <class Item>
+inline void TokenSearch::Improve(Item& item, float score, float slack, uint32_t previous,
+                                 std::vector<CandidateLink>& links) const
+{
+    CandidateLink link{previous, item.link, score};
+    if (score > item.score)
+    {
+        link.from = item.previous;
+        link.score = item.score;
+        item.score = score;
+        item.slack = slack;
+        item.previous = previous;
+    }
+    if (!m_settings.keepsLinks || link.score < item.score - m_settings.latticeBeam)
+        return; // on no path within the lattice beam
+    item.link = uint32_t(links.size());
+    links.push_back(link);
+}
+
+inline void TokenSearch::CommitLinks(uint32_t first, const std::vector<CandidateLink>& links, float score,
+                                     uint32_t token)
+{
+    for (uint32_t i = first; i != c_noToken; i = links[i].next)
+        if (const float loss = score - links[i].score; loss <= m_settings.latticeBeam)
+            m_trace.AddLink(TraceOf(links[i].from), token, loss);
 }
 
 void TokenSearch::CommitCrossings(float wordBeam)
 {
     const float threshold = m_bestCrossing - wordBeam;
-    const auto tokenOf = [&](uint32_t previous)
-    { return (previous & c_wordTokenBit) != 0 ? m_crossings[previous & ~c_wordTokenBit].trace : previous; };
-    // Crossings of a chain follow the ones that they extend, if levels are committed in order.
+    // Crossings of a chain follow the ones that they extend, because levels are committed in order.
     const uint32_t levels = std::max(m_graph.LongestWordChain(), 1U);
     for (uint32_t level = 1; level <= levels; ++level)
         for (Crossing& crossing : m_crossings)
             if (crossing.score >= threshold && (levels == 1 || m_graph.WordLevel(crossing.node) == level))
-                crossing.trace = m_trace.Add(crossing.wordArc | c_wordTokenBit, tokenOf(crossing.previous));
-    const auto levelOf = [&](const CandidateLink& link) { return m_graph.WordLevel(m_crossings[link.to].node); };
-    if (levels > 1)
-        std::stable_sort(m_crossingLinks.begin(), m_crossingLinks.end(),
-                         [&](const CandidateLink& a, const CandidateLink& b) { return levelOf(a) < levelOf(b); });
-    for (const CandidateLink& link : m_crossingLinks)
-    {
-        const Crossing& crossing = m_crossings[link.to];
-        const float loss = crossing.score - link.score;
-        if (crossing.trace != c_noToken && loss <= m_settings.latticeBeam)
-            m_trace.AddLink(tokenOf(link.from), crossing.trace, loss);
-    }
+            {
+                crossing.trace = m_trace.Add(crossing.wordArc | c_wordTokenBit, TraceOf(crossing.previous));
+                CommitLinks(crossing.link, m_crossingLinks, crossing.score, crossing.trace);
+            }
     if (levels == 1)
         std::erase_if(m_crossings, [](const Crossing& crossing) { return crossing.trace == c_noToken; });
 }
@@ -233,45 +226,55 @@ float TokenSearch::BoundFrom(uint32_t node, float score) const
     float bound = c_lowest;
     for (const GraphArc& arc : m_graph.ArcsOf(node))
         bound = std::max(bound, score - arc.cost - (arc.LeavesSilence() ? m_settings.silenceCost : 0.0F) +
-                                    m_acoustic[m_graph.Places()[arc.Place()].state]);
+                                    m_acoustic[arc.State()]);
     return bound;
 }
 
 // Fills m_candidates with the tokens of the frame whose score and slack are within the width of the best.
 void TokenSearch::EnterPlaces(float width)
 {
-    m_candidates.clear();
     m_links.clear();
     m_hasRejected = false;
     m_best = c_lowest;
     m_width = width;
-    ClearSlots(m_tokens.size() + m_crossings.size());
+    ClearSlots(std::max(m_tokens.size(), m_candidates.size()));
+    m_candidates.clear();
     const std::span<const GraphPlace> places = m_graph.Places();
     const std::span<const float> forward = m_graph.ForwardScores();
     const std::span<const float> self = m_graph.SelfScores();
     // The successors of the best token bound the best score from below.
     float bound = c_lowest;
-    const auto best = std::max_element(m_tokens.begin(), m_tokens.end(),
-                                       [](const Token& a, const Token& b) { return a.score < b.score; });
-    if (best != m_tokens.end())
+    if (!m_tokens.empty())
     {
-        const GraphPlace place = places[best->place];
-        bound = std::max(best->score + self[place.state] + m_acoustic[place.state],
-                         BoundFrom(place.node, best->score + forward[place.state]));
+        const Token& best = m_tokens[m_bestToken];
+        bound = std::max(best.score + self[best.State()] + m_acoustic[best.State()],
+                         BoundFrom(places[best.place].node, best.score + forward[best.State()]));
     }
     m_threshold = bound - width;
-    for (const Token& token : m_tokens)
+    for (size_t i = 0; i < m_tokens.size(); ++i)
     {
-        const GraphPlace place = places[token.place];
-        Relax(token.place, token.history, token.score + self[place.state] + m_acoustic[place.state], token.slack,
+        Prefetch(i);
+        const Token& token = m_tokens[i];
+        const uint32_t state = token.State();
+        Relax(token.place, token.state, token.history, token.score + self[state] + m_acoustic[state], token.slack,
               token.trace);
-        EnterFrom(place.node, token.score + forward[place.state], token.slack, token.history, token.trace);
+        EnterFrom(places[token.place].node, token.score + forward[state], token.slack, token.history, token.trace);
     }
     for (const Crossing& crossing : m_crossings)
         EnterFrom(crossing.node, crossing.score, crossing.slack, crossing.history, crossing.trace);
 }
 
-void TokenSearch::EnterFrom(uint32_t node, float score, float slack, uint32_t history, uint32_t previous)
+// Loads what later tokens need into the cache. The graph is larger than the cache.
+inline void TokenSearch::Prefetch(size_t token) const
+{
+    const auto placeOf = [&](size_t ahead) -> const GraphPlace&
+    { return m_graph.Places()[m_tokens[std::min(token + ahead, m_tokens.size() - 1)].place]; };
+    __builtin_prefetch(&placeOf(12));
+    m_graph.PrefetchNode(placeOf(8).node);
+    m_graph.PrefetchArcs(placeOf(4).node);
+}
+
+inline void TokenSearch::EnterFrom(uint32_t node, float score, float slack, uint32_t history, uint32_t previous)
 {
     for (const GraphArc& arc : m_graph.ArcsOf(node))
     {
@@ -282,33 +285,26 @@ void TokenSearch::EnterFrom(uint32_t node, float score, float slack, uint32_t hi
             return;
         }
         const float cost = arc.LeavesSilence() ? arc.cost + m_settings.silenceCost : arc.cost;
-        const uint32_t place = arc.Place();
-        Relax(place, history, score - cost + m_acoustic[m_graph.Places()[place].state], slack, previous);
+        Relax(arc.Place(), arc.state, history, score - cost + m_acoustic[arc.State()], slack, previous);
     }
 }
 
-inline void TokenSearch::Relax(uint32_t place, uint32_t history, float score, float slack, uint32_t previous)
+inline void TokenSearch::Relax(uint32_t place, uint32_t state, uint32_t history, float score, float slack,
+                               uint32_t previous)
 {
     if (score + slack < m_threshold)
-    {
         m_hasRejected = true;
-        return;
-    }
-    bool isNew = false;
-    uint32_t& index = FindSlot(TokenKey(place, history), isNew);
-    if (isNew)
-    {
-        index = uint32_t(m_candidates.size());
-        m_candidates.push_back({score, slack, place, history, previous, c_noToken});
-    }
-    else if (Candidate& candidate = m_candidates[index]; score > candidate.score)
-    {
-        candidate.score = score;
-        candidate.slack = slack;
-        candidate.previous = previous;
-    }
-    if (m_settings.keepsLinks)
-        m_links.push_back({previous, index, score});
+    else
+        Store(TokenKey(place, history), state, score, slack, previous);
+}
+
+void TokenSearch::Store(uint64_t key, uint32_t state, float score, float slack, uint32_t previous)
+{
+    uint32_t& slot = FindSlot(key, m_candidates);
+    if (slot == 0)
+        AddItem(slot, m_candidates, {key, score, slack, state, previous, c_noToken});
+    else
+        Improve(m_candidates[slot - 1], score, slack, previous, m_links);
     if (score > m_best)
     {
         m_best = score;
@@ -331,7 +327,7 @@ void TokenSearch::SelectAndCommit()
             Commit(cutOff);
             return;
         }
-        width = width < 4 * m_settings.beam ? 4 * m_settings.beam : std::numeric_limits<float>::infinity();
+        width = width < 16 * m_settings.beam ? 2 * width : std::numeric_limits<float>::infinity();
     }
 }
 
@@ -345,35 +341,44 @@ float TokenSearch::CutOff(bool& isEnough)
         isEnough = !(m_candidates.empty() && m_hasRejected && m_width < std::numeric_limits<float>::infinity());
         return cutOff;
     }
+    // Counts by the distance from the best. A bin more than minTokens needs is kept whole.
+    const bool isBounded = m_width < std::numeric_limits<float>::infinity();
+    const float lowest = isBounded ? m_best - m_width : LowestValue();
+    const float binsPerUnit = float(c_bins) / std::max(m_best - lowest, 1e-6F);
+    std::array<uint32_t, c_bins> counts{};
     size_t inBeam = 0;
-    const float complete = m_best - m_width; // below, candidates may be missing
-    m_values.clear();
     for (const Candidate& candidate : m_candidates)
     {
-        const float value = candidate.score + candidate.slack;
-        if (value >= cutOff)
-            ++inBeam;
-        if (value >= complete)
-            m_values.push_back(value);
+        const float distance = m_best - candidate.score - candidate.slack;
+        inBeam += distance <= m_settings.beam ? 1 : 0;
+        if (const float bin = distance * binsPerUnit; bin < float(c_bins))
+            ++counts[bin > 0 ? size_t(bin) : 0];
     }
     if (inBeam >= m_settings.minTokens)
         return cutOff;
-    if (m_values.size() < m_settings.minTokens && m_hasRejected)
+    size_t sum = 0;
+    size_t bin = 0;
+    while (bin < c_bins && sum < m_settings.minTokens)
+        sum += counts[bin++];
+    if (sum < m_settings.minTokens && m_hasRejected)
     {
         isEnough = false;
         return cutOff;
     }
     ++m_counts.framesWidened;
-    if (m_values.size() <= m_settings.minTokens)
-        cutOff = m_hasRejected ? complete : c_lowest;
-    else
-    {
-        const auto last = m_values.begin() + ptrdiff_t(m_settings.minTokens - 1);
-        std::nth_element(m_values.begin(), last, m_values.end(), std::greater<>());
-        cutOff = *last;
-    }
-    m_lastWidth = cutOff > c_lowest ? m_best - cutOff : 0;
+    if (sum < m_settings.minTokens || (!isBounded && bin == c_bins))
+        return c_lowest;
+    cutOff = std::min(cutOff, m_best - float(bin) / binsPerUnit * 1.00001F);
+    m_lastWidth = m_best - cutOff;
     return cutOff;
+}
+
+float TokenSearch::LowestValue() const
+{
+    float lowest = m_best;
+    for (const Candidate& candidate : m_candidates)
+        lowest = std::min(lowest, candidate.score + candidate.slack);
+    return lowest;
 }
 
 // Keeps the best maxTokens of the candidates above the cut-off. Of equal ones, the first in the graph.
@@ -391,7 +396,7 @@ void TokenSearch::DropBeyondMost(float cutOff)
         const float secondValue = second.score + second.slack;
         if (firstValue != secondValue)
             return firstValue > secondValue;
-        return first.place != second.place ? first.place < second.place : a < b;
+        return first.Place() != second.Place() ? first.Place() < second.Place() : a < b;
     };
     std::nth_element(order.begin(), order.begin() + ptrdiff_t(m_settings.maxTokens), order.end(), isBefore);
     for (size_t i = m_settings.maxTokens; i < order.size(); ++i)
@@ -402,25 +407,22 @@ void TokenSearch::DropBeyondMost(float cutOff)
 void TokenSearch::Commit(float cutOff)
 {
     size_t kept = 0;
-    for (const Candidate& candidate : m_candidates)
-        kept += candidate.score + candidate.slack >= cutOff ? 1 : 0;
+    if (m_candidates.size() > m_settings.maxTokens)
+        for (const Candidate& candidate : m_candidates)
+            kept += candidate.score + candidate.slack >= cutOff ? 1 : 0;
     if (kept > m_settings.maxTokens)
         DropBeyondMost(cutOff);
     m_tokens.clear();
-    for (Candidate& candidate : m_candidates)
+    for (const Candidate& candidate : m_candidates)
     {
         if (candidate.score + candidate.slack < cutOff || candidate.score == c_lowest)
             continue;
-        candidate.trace = m_trace.Add(candidate.place, candidate.previous);
-        m_tokens.push_back({candidate.score - m_best, candidate.slack * m_settings.slackDecay, candidate.place,
-                            candidate.history, candidate.trace});
-    }
-    for (const CandidateLink& link : m_links)
-    {
-        const Candidate& candidate = m_candidates[link.to];
-        const float loss = candidate.score - link.score;
-        if (candidate.trace != c_noToken && loss <= m_settings.latticeBeam)
-            m_trace.AddLink(link.from, candidate.trace, loss);
+        const uint32_t trace = m_trace.Add(candidate.Place(), candidate.previous);
+        CommitLinks(candidate.link, m_links, candidate.score, trace);
+        if (candidate.score == m_best)
+            m_bestToken = m_tokens.size();
+        m_tokens.push_back({candidate.score - m_best, candidate.slack * m_settings.slackDecay, candidate.Place(),
+                            candidate.state, candidate.History(), trace});
     }
 }
 

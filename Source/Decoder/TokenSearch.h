@@ -52,22 +52,31 @@ public:
     const SearchCounts& Counts() const { return m_counts; }
 
 private:
+    static uint64_t TokenKey(uint32_t where, uint32_t history) { return uint64_t(where) << 32 | history; }
+
     struct Token
     {
         float score; // relative to the best token of the frame
         float slack;
         uint32_t place;
+        uint32_t state; // of the place, as in GraphArc
         uint32_t history;
         uint32_t trace;
+
+        uint32_t State() const { return state & ~c_wordsFollowBit; }
     };
     struct Candidate
     {
+        uint64_t key; // place and history
         float score;
         float slack;
-        uint32_t place;
-        uint32_t history;
+        uint32_t state;
         uint32_t previous; // token of the trace
-        uint32_t trace;
+        uint32_t link;     // the first of the other ways here; c_noToken: none
+
+        uint64_t Key() const { return key; }
+        uint32_t Place() const { return uint32_t(key >> 32); }
+        uint32_t History() const { return uint32_t(key); }
     };
     // A path behind a word arc.
     struct Crossing
@@ -79,19 +88,16 @@ private:
         uint32_t history;
         uint32_t previous; // token of the trace, or with c_wordTokenBit another crossing
         uint32_t trace;
+        uint32_t link; // same as in Candidate
+
+        uint64_t Key() const { return TokenKey(wordArc, history); }
     };
+    // Another way to a candidate or crossing than the best one.
     struct CandidateLink
     {
-        uint32_t from;
-        uint32_t to;
+        uint32_t from; // as `previous`
+        uint32_t next; // of the same candidate; c_noToken: the last
         float score;
-    };
-    // A hash table of (place or word arc, history), emptied by a new stamp.
-    struct Slot
-    {
-        uint64_t key = 0;
-        uint32_t stamp = 0;
-        uint32_t index = 0;
     };
     struct CachedStep
     {
@@ -104,17 +110,27 @@ private:
     void CrossWords(bool isEnd);
     void AddCrossings(uint32_t node, float score, float slack, uint32_t history, uint32_t previous);
     void CommitCrossings(float wordBeam);
+    uint32_t TraceOf(uint32_t previous) const;
+    template <class Item>
+    void Improve(Item& item, float score, float slack, uint32_t previous, std::vector<CandidateLink>& links) const;
+    void CommitLinks(uint32_t first, const std::vector<CandidateLink>& links, float score, uint32_t token);
     const WordScorer::Step& StepOf(uint32_t history, uint32_t word);
     void EnterPlaces(float width);
     void EnterFrom(uint32_t node, float score, float slack, uint32_t history, uint32_t previous);
     float BoundFrom(uint32_t node, float score) const;
-    void Relax(uint32_t place, uint32_t history, float score, float slack, uint32_t previous);
+    void Relax(uint32_t place, uint32_t state, uint32_t history, float score, float slack, uint32_t previous);
+    void Store(uint64_t key, uint32_t state, float score, float slack, uint32_t previous);
     void SelectAndCommit();
     float CutOff(bool& isEnough);
+    float LowestValue() const;
     void Commit(float cutOff);
     void DropBeyondMost(float cutOff);
-    uint32_t& FindSlot(uint64_t key, bool& isNew);
     void ClearSlots(size_t expected);
+    template <class Item>
+    uint32_t& FindSlot(uint64_t key, const std::vector<Item>& items);
+    template <class Item>
+    void AddItem(uint32_t& slot, std::vector<Item>& items, const Item& item);
+    void Prefetch(size_t token) const;
 
     const DecodingGraph& m_graph;
     const std::vector<uint32_t>& m_rowOfState;
@@ -130,9 +146,8 @@ private:
     std::vector<CandidateLink> m_crossingLinks;
     std::vector<Candidate> m_candidates;
     std::vector<CandidateLink> m_links;
-    std::vector<Slot> m_slots;
-    uint32_t m_stamp = 0;
-    size_t m_slotsUsed = 0;
+    std::vector<uint32_t> m_slots; // hash table of candidates or crossings: number plus 1, or 0
+    size_t m_bestToken = 0;
     std::vector<CachedStep> m_cache;
     std::vector<float> m_acoustic; // by state, weighted
     float m_bestAcoustic = 0;
@@ -142,7 +157,6 @@ private:
     float m_width = 0;     // m_best - m_threshold
     float m_lastWidth = 0; // that the frame before needed for minTokens
     bool m_hasRejected = false;
-    std::vector<float> m_values; // scratch
 };
 
 } // namespace cntk

@@ -17,7 +17,7 @@
 namespace cntk
 {
 
-// What all threads share, read-only.
+// Tables that all threads share, read-only.
 struct DecoderTables
 {
     std::unique_ptr<DecodingGraph> graph;

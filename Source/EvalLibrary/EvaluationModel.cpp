@@ -209,6 +209,7 @@ std::vector<std::string> EvaluationModel::OutputNames(std::span<const char* cons
 
 std::unique_ptr<ComputationNetwork> EvaluationModel::MakeNetwork(const std::vector<std::string>& outputs) const
 {
+    const std::lock_guard lock(m_copyLock); // saving the fields of a node may write to the node
     const bool isOnCpu = m_device->IsHostMemory();
     return CopyNetwork(*m_network, outputs, isOnCpu ? MakeCpuDevice(CpuOptionsFor(m_settings.threads)) : m_device);
 }

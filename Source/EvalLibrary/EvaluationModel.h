@@ -65,6 +65,7 @@ private:
     std::vector<std::vector<ComputationNodePtr>> m_groups;
     std::unordered_map<std::string, ComputationNodePtr> m_nodes; // by lower-case name
     mutable std::mutex m_deviceLock;
+    mutable std::mutex m_copyLock;
 };
 
 } // namespace cntk

@@ -133,7 +133,15 @@ OnnxValue OnnxBuilder::Transposed(const OnnxValue& value, const std::vector<size
         permutation.push_back(int64_t(first + axis));
         dims.push_back(value.dims[axis]);
     }
-    return Apply("Transpose", {value}, dims, {{"perm", permutation}});
+    if (m_dataType == DataType::Float32)
+        return Apply("Transpose", {value}, dims, {{"perm", permutation}});
+    // onnxruntime fuses a Transpose of the last two axes with a MatMul to an operator that has no double precision. One
+    // more axis keeps it from doing so.
+    permutation.push_back(int64_t(permutation.size()));
+    OnnxDims longer = value.dims, longerResult = dims;
+    longer.push_back(1);
+    longerResult.push_back(1);
+    return Reshaped(Apply("Transpose", {Reshaped(value, longer)}, longerResult, {{"perm", permutation}}), dims);
 }
 
 OnnxValue OnnxBuilder::ExpandedTo(const OnnxValue& value, const OnnxDims& dims, const OnnxValue& like)

@@ -1,6 +1,8 @@
 // ONNX forms of element-wise nodes, and of nodes that pass their input on.
 #include "Exchange/OnnxConversion.h"
 
+#include <algorithm>
+
 namespace cntk
 {
 
@@ -20,6 +22,31 @@ OnnxValue ConvertUnary(OnnxConversion& conversion, const ComputationNode& node, 
 OnnxValue ConvertBinary(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
 {
     return conversion.Builder().Combine(row.op, conversion.Input(node, 0), conversion.Input(node, 1));
+}
+
+// True for x * sigmoid(x) and x * sigmoid(a * x).
+bool IsSigmoidOfOther(const ComputationNode& sigmoid, const ComputationNodePtr& other)
+{
+    if (sigmoid.TypeName() != "Sigmoid")
+        return false;
+    const ComputationNodePtr& argument = sigmoid.Input(0);
+    return argument == other ||
+           (argument->TypeName() == "ElementTimes" && (argument->Input(0) == other || argument->Input(1) == other));
+}
+
+// onnxruntime fuses x * sigmoid(x) to an operator that has no double precision. One more axis keeps it from doing so.
+OnnxValue ConvertProduct(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
+{
+    OnnxBuilder& builder = conversion.Builder();
+    OnnxValue a = conversion.Input(node, 0), b = conversion.Input(node, 1);
+    if (builder.Type() == OnnxType::Double &&
+        (IsSigmoidOfOther(*node.Input(0), node.Input(1)) || IsSigmoidOfOther(*node.Input(1), node.Input(0))))
+    {
+        const size_t rank = std::max(a.dims.size(), b.dims.size()) + 1;
+        a = builder.PaddedTo(a, rank);
+        b = builder.PaddedTo(b, rank);
+    }
+    return builder.Combine(row.op, a, b);
 }
 
 OnnxValue ConvertSame(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow&)
@@ -52,12 +79,11 @@ OnnxValue ConvertSqrt(OnnxConversion& conversion, const ComputationNode& node, c
     return builder.Apply("Sqrt", {builder.Combine("Max", x, builder.Number(0))}, x.dims);
 }
 
-// A function of all elements of a sample.
-OnnxValue ConvertOverSample(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
+// A function along the first dimension, which is the last axis.
+OnnxValue ConvertAlongFirstDimension(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
 {
-    OnnxBuilder& builder = conversion.Builder();
-    const OnnxValue x = builder.Flat(conversion.Input(node, 0));
-    return builder.Apply(row.op, {x}, x.dims, {{"axis", int64_t(-1)}});
+    const OnnxValue x = conversion.Input(node, 0);
+    return conversion.Builder().Apply(row.op, {x}, x.dims, {{"axis", AxisOfDimension(1)}});
 }
 
 // (x - mean) * invStdDev, or x / invStdDev + mean; the statistics get the sample's dimensions.
@@ -93,14 +119,14 @@ constexpr OnnxRow c_elementwiseRows[] = {
     {"Sqrt", "Sqrt, Max", ConvertSqrt},
     {"Plus", "Add", ConvertBinary, "Add"},
     {"Minus", "Sub", ConvertBinary, "Sub"},
-    {"ElementTimes", "Mul", ConvertBinary, "Mul"},
+    {"ElementTimes", "Mul", ConvertProduct, "Mul"},
     {"Dropout", "its input", ConvertSame},
     {"Pass", "its input", ConvertSame},
     {"Trace", "its input", ConvertSame},
     {"ReconcileDynamicAxis", "its input", ConvertSame},
-    {"Softmax", "Softmax", ConvertOverSample, "Softmax"},
-    {"LogSoftmax", "LogSoftmax", ConvertOverSample, "LogSoftmax"},
-    {"Hardmax", "Hardmax", ConvertOverSample, "Hardmax"},
+    {"Softmax", "Softmax", ConvertAlongFirstDimension, "Softmax"},
+    {"LogSoftmax", "LogSoftmax", ConvertAlongFirstDimension, "LogSoftmax"},
+    {"Hardmax", "Hardmax", ConvertAlongFirstDimension, "Hardmax"},
     {"PerDimMeanVarNormalization", "Sub, Mul", ConvertNormalization},
     {"PerDimMeanVarDeNormalization", "Div, Add", ConvertDenormalization},
     {"LearnableParameter", "initializer"},

@@ -94,13 +94,13 @@ struct GpuOptions
 {
     GpuMatrixMath matrixMath = GpuMatrixMath::Float;
     bool graphs = true; // gpuGraphs: steps that repeat are recorded and launched as CUDA graphs
-    // Is told in one line what cannot be recorded (traceLevel=1); empty: nobody asks.
+    // Receives one line for each step that cannot be captured (traceLevel=1). May be empty.
     std::function<void(const std::string& text)> trace = {};
     bool isChecked = true; // gpuSelfCheck: a GPU must compute what the CPU computes before it is used
-    // For auto alone: taken for this run alone among those that ask so, and GPUs that are not taken at all.
+    // For auto only: locks the GPU against other runs that lock, and never takes the excluded GPUs.
     bool isLocked = true;
     std::vector<DeviceId> excluded = {};
-    // Is told in one line which device deviceId=auto takes, and why; empty: nobody asks.
+    // Receives one line: the device that deviceId=auto takes, and the reason. May be empty.
     std::function<void(const std::string& text)> report = {};
 };
 

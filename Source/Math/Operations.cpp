@@ -241,7 +241,7 @@ void AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixVie
     }
     if (totals.type != DataType::Float64)
         FailTypes("AddNumbers", totals.type, DataType::Float64);
-    if (totals.rows != numbers.size() + c_rowsBehindTotals || totals.columns != 1 || numbers.empty())
+    if (totals.rows != numbers.size() + c_rowsAfterTotals || totals.columns != 1 || numbers.empty())
         Fail(ErrorKind::Internal, "AddNumbers: totals of ", numbers.size(), " numbers are [", ShapeOf(totals), "]");
     kernels.AddNumbers(numbers, isNew, totals);
 }

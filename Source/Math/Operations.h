@@ -49,10 +49,11 @@ bool HasNotFinite(const MatrixView& value);
 // Replaces values that are not finite by 0 in the columns whose mask byte is 0 (as in MaskColumns), so that a product
 // of these columns with zeros adds nothing. Never synchronises.
 void ClearNotFinite(const MatrixView& output, std::span<const uint8_t> mask);
-// Running totals that stay on the device. totals is a column of double: total i += numbers[i] (1x1, of any type),
-// behind them the count of calls that were new, and which of these numbers[0] was first not finite in (0: none so far).
+// Running totals that stay on the device. totals is a column of double: total i += numbers[i] (1x1, any type).
+// Two rows follow: the count of calls with isNew, and the number of the first of them whose numbers[0] is NaN or
+// infinite (0: none).
 void AddNumbers(std::span<const MatrixView> numbers, bool isNew, const MatrixView& totals);
-constexpr size_t c_rowsBehindTotals = 2;
+constexpr size_t c_rowsAfterTotals = 2;
 
 // ---- products -------------------------------------------------------------------------------------------------------
 enum class Transpose : bool

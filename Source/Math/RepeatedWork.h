@@ -73,7 +73,7 @@ public:
     bool IsOn() const { return m_recorder != nullptr && !m_isOff; }
     // Excludes this work from recording. `why` goes to the log; null: no line.
     void TurnOff(const char* why);
-    // Runs with the same key do the same work, apart from numbers that are collected anew.
+    // Runs with the same key do the same work, except for the collected arguments.
     void Run(std::span<const uint64_t> key, Steps& steps);
 
 private:

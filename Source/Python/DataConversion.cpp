@@ -287,6 +287,8 @@ py::array NewArray(const Api::ValueForm& form, std::vector<size_t> leading, std:
 std::shared_ptr<const InputData> DataFrom(const py::handle& value, const std::string& name, const Shape& shape,
                                           const std::string& axis, DataType type)
 {
+    if (py::isinstance<MinibatchData>(value))
+        return value.cast<const MinibatchData&>().data;
     return DataConverter(name, shape, axis, type).Convert(value);
 }
 

@@ -67,10 +67,24 @@ const Session::Argument& ArgumentOf(const Session& session, const py::handle& ke
     return *found;
 }
 
+bool IsArgument(const Session& session, const py::handle& key)
+{
+    const auto& all = session.ArgumentList();
+    if (py::isinstance<Api::Node>(key))
+        return std::any_of(all.begin(), all.end(),
+                           [uid = key.cast<const Api::Node&>().uid](const auto& argument)
+                           { return argument.uid == uid; });
+    return py::isinstance<py::str>(key) &&
+           std::any_of(all.begin(), all.end(),
+                       [name = key.cast<std::string>()](const auto& argument) { return argument.name == name; });
+}
+
 std::shared_ptr<const Api::InputData> DataOf(const Session::Argument& argument, const py::handle& value)
 {
     return DataFrom(value, argument.name, argument.shape, argument.axis, argument.type);
 }
+
+} // namespace
 
 Session::Arguments ArgumentsFrom(const Session& session, const py::object& given)
 {
@@ -79,8 +93,11 @@ Session::Arguments ArgumentsFrom(const Session& session, const py::object& given
         return arguments;
     if (py::isinstance<py::dict>(given))
     {
+        const bool hasMore = py::hasattr(given, "_may_have_more"); // a reader's minibatch
         for (const auto& [key, value] : given.cast<py::dict>())
         {
+            if (hasMore && !IsArgument(session, key))
+                continue;
             const Session::Argument& argument = ArgumentOf(session, key);
             if (!arguments.emplace(argument.uid, DataOf(argument, value)).second)
                 Fail(ErrorKind::Data, "the arguments have values for '", argument.name, "' twice; expected one");
@@ -97,6 +114,9 @@ Session::Arguments ArgumentsFrom(const Session& session, const py::object& given
     arguments.emplace(argument.uid, DataOf(argument, given));
     return arguments;
 }
+
+namespace
+{
 
 // Runs a session and copies out. The device stays locked until all is copied; Python's lock is only held for making
 // arrays, because a thread must never wait for the device with it.

@@ -12,4 +12,8 @@ PYBIND11_MODULE(_cntk, module)
     BindLeaves(module, state);
     BindOperations(module, state);
     BindEvaluation(module, state);
+    BindModel(module, state);
+    BindReader(module, state);
+    BindTrainer(module, state);
+    BindContexts(module, state);
 }

@@ -1,4 +1,5 @@
-// State and conversions that all bindings share: the context of the graphs, and Python objects as objects of Source/Api.
+// State and conversions that all bindings share: the context of the graphs, and Python objects as objects of
+// Source/Api.
 #pragma once
 
 #include "Api/Context.h"
@@ -56,6 +57,16 @@ std::vector<Api::NodePtr> OperandsFrom(State& state, const py::handle& values); 
 // Converts data for an input in the forms of sheet 8.2. Keeps the arrays it refers to.
 std::shared_ptr<const Api::InputData> DataFrom(const py::handle& value, const std::string& name,
                                                const Api::Shape& shape, const std::string& axis, DataType type);
+// Converts the arguments of a call: None, a dict of inputs or names, or the data of the only input.
+Api::Session::Arguments ArgumentsFrom(const Api::Session& session, const py::object& given);
+
+// The data of one stream of a reader's minibatch.
+struct MinibatchData
+{
+    std::shared_ptr<const Api::InputData> data;
+    Api::Shape shape; // of a sample
+};
+
 // Makes arrays for a value. blocks: their memory.
 py::object ArraysFor(const Api::ValueForm& form, std::vector<void*>& blocks);
 // The same as a list with an array [steps, *shape] for each sequence; without axis one of [1, *shape].
@@ -69,5 +80,9 @@ void BindFunction(py::module_& module, const StatePtr& state);
 void BindLeaves(py::module_& module, const StatePtr& state);
 void BindOperations(py::module_& module, const StatePtr& state);
 void BindEvaluation(py::module_& module, const StatePtr& state);
+void BindModel(py::module_& module, const StatePtr& state);
+void BindReader(py::module_& module, const StatePtr& state);
+void BindTrainer(py::module_& module, const StatePtr& state);
+void BindContexts(py::module_& module, const StatePtr& state);
 
 } // namespace cntk::Python

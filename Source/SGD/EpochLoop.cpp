@@ -281,7 +281,9 @@ void EpochLoop::SkipTo()
         if (samples != m_settings.from.samples && !m_source.HasSeveralAxes())
             m_progress.WarnOfOtherData(m_minibatches, samples, m_settings.from.samples);
         m_sums.Restore(m_settings.from.sums, m_settings.from.samples);
-        m_progress.ResumeAt(m_minibatches, {m_settings.from.sums, m_settings.from.samples});
+        const std::optional<ReportedPosition>& reported = m_settings.from.reported;
+        m_progress.ResumeAt(m_minibatches, {m_settings.from.sums, m_settings.from.samples},
+                            reported ? &*reported : nullptr);
     }
 }
 
@@ -298,7 +300,7 @@ bool EpochLoop::ReadAgain(size_t minibatch)
 
 EpochPosition EpochLoop::Position()
 {
-    EpochPosition position{m_minibatches, m_sums.Samples(), {}};
+    EpochPosition position{m_minibatches, m_sums.Samples(), {}, m_progress.Reported()};
     for (size_t i = 0; i < m_running.size(); ++i)
         position.sums.push_back(m_sums.Sum(i));
     if (const std::vector<double>* const late = m_settings.isShared ? &m_exchange->LateCounts() : nullptr;
@@ -391,7 +393,7 @@ void EpochLoop::ReportDataError(Error& error)
         m_settings.dataFail(error);
 }
 
-// Runs until the data or goesOn end the epoch, or a criterion is NaN or infinite.
+// Runs until the data or continues end the epoch, or a criterion is NaN or infinite.
 void EpochLoop::RunMinibatches()
 {
     while (!m_isAtEnd)
@@ -409,7 +411,7 @@ void EpochLoop::RunMinibatches()
             return;
         }
         ++m_minibatches;
-        if (m_settings.goesOn && !m_settings.goesOn())
+        if (m_settings.continues && !m_settings.continues())
         {
             m_result.stopped = IsFiniteSoFar();
             return EndUpdates();
@@ -463,7 +465,7 @@ void EpochLoop::RunAveraged()
             m_result.notFiniteAt = outcome.notFiniteAt;
             break;
         }
-        if (!outcome.allHaveEnded && m_settings.goesOn && !m_settings.goesOn())
+        if (!outcome.allHaveEnded && m_settings.continues && !m_settings.continues())
         {
             m_result.stopped = true;
             return;
@@ -496,11 +498,11 @@ EpochResult EpochLoop::Run(const EpochSettings& settings)
 {
     const auto began = Progress::Clock::now();
     m_settings = settings;
-    const double secondsBefore = settings.goesOnFromTrial ? m_result.seconds : 0;
+    const double secondsBefore = settings.continuesTrial ? m_result.seconds : 0;
     WithNote(
         [&]
         {
-            if (!settings.goesOnFromTrial)
+            if (!settings.continuesTrial)
                 Begin();
             settings.isAveraged ? RunAveraged() : RunMinibatches();
         },

@@ -25,6 +25,8 @@ struct EpochPosition
     size_t minibatches = 0;
     size_t samples = 0;
     std::vector<double> sums; // criterion and evaluations; empty: zeros
+    // Position of the last reported results, for Progress; none: unknown.
+    std::optional<ReportedPosition> reported{};
 };
 
 struct EpochSettings
@@ -34,8 +36,8 @@ struct EpochSettings
     size_t epochSize = c_wholeDataSet;
     double learningRatePerSample = 0;
     double momentumPerSample = 0;
-    int gradientCheckDigits = 0;  // gradientcheck=true: gradients of every minibatch must agree to so many digits
-    bool goesOnFromTrial = false; // the epoch continues the previous run, a trial with the same minibatches
+    int gradientCheckDigits = 0; // gradientcheck=true: gradients of every minibatch must agree to so many digits
+    bool continuesTrial = false; // the epoch continues the previous run, a trial with the same minibatches
     // With several workers, each computes its share of a minibatch. Shared: all update together (SetExchange).
     // Averaged: each updates its own model, and the models are averaged (SetAverage).
     bool isShared = false;
@@ -45,7 +47,7 @@ struct EpochSettings
     EpochPosition from;                // start of a resumed epoch: earlier data are skipped
     std::function<void()> beforeFirst; // called once the reader is in position; may be empty
     // Called after each minibatch; false ends the epoch. May be empty.
-    std::function<bool()> goesOn;
+    std::function<bool()> continues;
     // Called with the error if the data after a minibatch cannot be read, or the network cannot take them. The state is
     // still that after the minibatch, and the epoch may resume there later. Exception: a forward pass of data that were
     // read has drawn dropout masks and updated averages of batch normalization. May be empty.
@@ -62,8 +64,8 @@ struct EpochResult
     // The minibatch (from 1) at which the criterion was NaN or infinite: neither it nor later minibatches have updated
     // anything. If the host sees every value, the epoch ends there; otherwise at the next poll of the device.
     std::optional<size_t> notFiniteAt;
-    bool wentOn = false;                             // ran past that minibatch; the network no longer holds its data
-    bool stopped = false;                            // goesOn returned false, and the criterion was finite until then
+    bool wentOn = false;  // ran past that minibatch; the network no longer holds its data
+    bool stopped = false; // continues returned false, and the criterion was finite until then
     std::optional<GradientComparison> worstGradient; // set if gradients were checked
 };
 

@@ -104,6 +104,7 @@ void NodeTracer::Print(const std::string& of)
                                   m_rows, " x ", m_columns, "], ", c_forms[size_t(traced.form)], "\n");
         AppendSamples(text, traced);
         m_log.Write(text);
+        m_log.WriteShort(text);
     }
 }
 

@@ -85,6 +85,7 @@ void Progress::Restart(const EpochStart& start, const std::string& prefix)
     m_shownMinibatch = m_goneOnBehind = 0;
     m_shownSamples = 0;
     m_shownSums.clear();
+    m_reported = {};
 }
 
 void Progress::BeginTrial(const EpochStart& start, const std::string& prefix)
@@ -117,12 +118,13 @@ void Progress::EndTrial(const CriterionAverages& averages, double learningRatePe
     m_log.Write(line + Format("AvgLearningRatePerSample = %.8g\n", learningRatePerSample));
 }
 
-void Progress::ResumeAt(size_t minibatch, const RunningSums& running)
+void Progress::ResumeAt(size_t minibatch, const RunningSums& running, const ReportedPosition* reported)
 {
     m_shownAt = Clock::now();
     m_shownMinibatch = m_goneOnBehind = minibatch;
     m_shownSamples = running.samples;
     m_shownSums.assign(running.sums.begin(), running.sums.end());
+    m_reported = reported != nullptr ? *reported : ReportedPosition{minibatch, running.samples, m_shownSums};
     if (m_isTrial)
         m_trialBegan = {minibatch, m_shownSums, running.samples, 0};
 }
@@ -131,15 +133,17 @@ void Progress::WarnOfOtherData(size_t minibatches, size_t samples, size_t sample
 {
     m_log.Warn(Concat("epoch ", m_start.epoch + 1, ": its first ", Counted(minibatches, "minibatch"), " have ",
                       Counted(samples, "sample"), ", but had ", samplesBefore,
-                      " when the training was stopped: the data or the reader's options are others now, so that it is "
-                      "an epoch of neither; without the model '...at",
-                      minibatches, "' it begins anew"));
+                      " when the training was stopped: the data or the reader's options have changed, so the epoch "
+                      "mixes both; without the model '...at",
+                      minibatches, "' it restarts"));
 }
 
 void Progress::BeginEpoch(const EpochStart& start)
 {
     Restart(start, "");
     m_isTrial = false;
+    if (m_settings.listener != nullptr)
+        m_settings.listener->EpochBegins(start.epoch + 1);
     m_log.Print(
         "\nStarting Epoch %d: learning rate per sample = %f  effective momentum = %f  momentum as time constant = "
         "%.1f samples\n",
@@ -226,6 +230,30 @@ void Progress::Show(size_t minibatch, const RunningSums& running, double seconds
     std::copy(running.sums.begin(), running.sums.end(), m_shownSums.begin());
     m_shownMinibatch = minibatch;
     m_shownSamples = running.samples;
+    if (!m_isTrial)
+        Report(minibatch, running, seconds);
+}
+
+void Progress::Report(size_t minibatch, const RunningSums& running, double seconds)
+{
+    m_reported.sums.resize(running.sums.size());
+    MinibatchResult result;
+    result.epoch = m_start.epoch + 1;
+    result.minibatch = minibatch;
+    result.samples = running.samples - m_reported.samples;
+    result.seconds = seconds;
+    for (size_t i = 0; i < running.sums.size(); ++i)
+    {
+        const double sum = running.sums[i] - m_reported.sums[i];
+        const double average = result.samples == 0 ? 0 : sum / double(result.samples);
+        if (i == 0)
+            result.criterion = average;
+        else
+            result.evaluations.push_back(average);
+    }
+    m_reported = {minibatch, running.samples, {running.sums.begin(), running.sums.end()}};
+    if (m_settings.listener != nullptr)
+        m_settings.listener->MinibatchesEnd(result);
 }
 
 void Progress::Tick(size_t minibatch, size_t samples)
@@ -238,22 +266,23 @@ void Progress::Tick(size_t minibatch, size_t samples)
     m_drawnAt = now;
     const double seconds = Seconds(now - m_epochBegan);
     const double rate = seconds > 0 ? double(samples) / seconds : 0;
-    std::string line = Format("epoch %zu of %zu  minibatch %zu  %zu samples  %.0f samples/s", m_start.epoch + 1,
-                              m_settings.maxEpochs, minibatch, samples, rate);
+    std::string line;
     if (m_start.expectedSamples != 0 && rate > 0)
     {
-        const double epochsLeft = double(m_settings.maxEpochs - m_start.epoch) -
-                                  std::min(1.0, double(samples) / double(m_start.expectedSamples));
-        line += Format("  %.0f%%  ", std::min(100.0, 100.0 * double(samples) / double(m_start.expectedSamples)));
-        line += FormatDuration(epochsLeft * double(m_start.expectedSamples) / rate) + " left";
+        const double done = std::min(1.0, double(samples) / double(m_start.expectedSamples));
+        const double epochsLeft = double(m_settings.maxEpochs - m_start.epoch) - done;
+        line = Format("%.0f%%  ", 100.0 * (double(m_start.epoch) + done) / double(m_settings.maxEpochs)) +
+               FormatDuration(epochsLeft * double(m_start.expectedSamples) / rate) + " left  ";
     }
-    m_log.ShowProgress(line);
+    m_log.ShowProgress(line + Format("epoch %zu of %zu  minibatch %zu  %zu samples  %.0f samples/s", m_start.epoch + 1,
+                                     m_settings.maxEpochs, minibatch, samples, rate));
 }
 
 void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
                         const std::vector<std::string>& evaluationNames)
 {
     m_log.ClearProgress();
+    ReportEpoch(end);
     const std::string head = Format("Finished Epoch[%2d of %d]: ", int(m_start.epoch) + 1, int(m_settings.maxEpochs));
     const auto& evaluations = end.averages.evaluations;
     if (m_settings.ofDecoder)
@@ -281,6 +310,25 @@ void Progress::EndEpoch(const EpochEnd& end, const std::string& criterionName,
     m_log.Write(text);
 }
 
+void Progress::ReportEpoch(const EpochEnd& end)
+{
+    if (m_settings.listener == nullptr)
+        return;
+    EpochSummary summary;
+    summary.epoch = m_start.epoch + 1;
+    summary.samples = end.averages.samples;
+    summary.samplesSeen = end.totalSamplesSeen;
+    summary.criterion = end.averages.criterion;
+    summary.evaluations = end.averages.evaluations;
+    summary.learningRatePerSample = end.learningRatePerSample;
+    summary.momentumAsTimeConstant = m_start.momentumTimeConstant;
+    summary.minibatchSize = m_start.minibatchSize;
+    summary.seconds = end.seconds;
+    summary.secondsWaited = end.secondsWaited;
+    summary.bytes = end.bytes;
+    m_settings.listener->EpochEnds(summary);
+}
+
 void Progress::ShowExchange(size_t minibatch, size_t minibatches, double seconds)
 {
     m_log.Print("Exchange with other workers: %.4g s in minibatches %zu-%zu (%.4g s each)\n", seconds,
@@ -289,6 +337,9 @@ void Progress::ShowExchange(size_t minibatch, size_t minibatches, double seconds
 
 void Progress::ShowValidation(const CriterionAverages& averages)
 {
+    if (m_settings.listener != nullptr)
+        m_settings.listener->ValidationEnds(
+            {m_start.epoch + 1, averages.samples, averages.criterion, averages.evaluations});
     if (m_settings.ofDecoder)
         return m_log.Write(Format("Finished Epoch[%zu]: [Validation Set] Loss Per Sample = %.8g\n", m_start.epoch + 1,
                                   averages.criterion));

@@ -4,6 +4,7 @@
 
 #include "Common/Log.h"
 #include "SGD/Minibatches/MinibatchParts.h"
+#include "SGD/RunListener.h"
 
 #include <chrono>
 #include <cstddef>
@@ -31,6 +32,7 @@ struct ProgressSettings
     size_t maxEpochs = 1;
     bool ofDecoder = false;                        // an encoder and a decoder are trained: CNTK v1.1 prints other lines
     std::chrono::milliseconds redrawInterval{200}; // minimum for the line on a terminal
+    RunListener* listener = nullptr;               // receives the same results as the lines; null: nobody
 };
 
 struct EpochStart
@@ -40,7 +42,8 @@ struct EpochStart
     double effectiveMomentum = 0; // of a whole minibatch
     double momentumTimeConstant = 0;
     size_t expectedSamples = 0; // of the epoch; 0: not known yet
-    PartSettings parts{};       // how minibatches are cut
+    size_t minibatchSize = 0;
+    PartSettings parts{}; // how minibatches are cut
     struct
     {
         const char* method = "";
@@ -60,6 +63,14 @@ struct RunningSums
     size_t samples = 0;
 };
 
+// The place of the last results that were reported, within an epoch.
+struct ReportedPosition
+{
+    size_t minibatch = 0;
+    size_t samples = 0;
+    std::vector<double> sums; // as RunningSums; empty: zeros
+};
+
 class Progress
 {
 public:
@@ -70,8 +81,9 @@ public:
     // "Starting Epoch ..." and "Starting minibatch loop."
     void BeginEpoch(const EpochStart& start);
 
-    // The epoch resumes after this minibatch.
-    void ResumeAt(size_t minibatch, const RunningSums& running);
+    // The epoch resumes after this minibatch. reported: the Reported() of the stopped training; null: unknown.
+    void ResumeAt(size_t minibatch, const RunningSums& running, const ReportedPosition* reported = nullptr);
+    const ReportedPosition& Reported() const { return m_reported; }
     // A trial before the epoch, which chooses a rate or size: lines have the prefix until BeginEpoch.
     void BeginTrial(const EpochStart& start, const std::string& prefix);
     // Warns that the data before a resumed position have another number of samples than before.
@@ -101,6 +113,7 @@ public:
         double seconds = 0;
         double secondsWaited = 0;               // for data
         std::optional<double> secondsExchanged; // with other workers
+        size_t bytes = 0;                       // allocated for values and gradients
     };
     void EndEpoch(const EpochEnd& end, const std::string& criterionName,
                   const std::vector<std::string>& evaluationNames);
@@ -112,6 +125,8 @@ public:
 private:
     void Restart(const EpochStart& start, const std::string& prefix);
     void Show(size_t minibatch, const RunningSums& running, double seconds);
+    void Report(size_t minibatch, const RunningSums& running, double seconds);
+    void ReportEpoch(const EpochEnd& end);
     std::string DecoderLine(size_t minibatch, const RunningSums& running) const;
     std::string DecoderEpochEnd(const EpochEnd& end) const;
 
@@ -126,6 +141,7 @@ private:
     size_t m_goneOnBehind = 0; // minibatch after which the epoch resumed
     size_t m_shownSamples = 0;
     std::vector<double> m_shownSums;
+    ReportedPosition m_reported; // the listener's; the log counts from the minibatch where the epoch resumed
     struct TrialLine
     {
         size_t minibatch;

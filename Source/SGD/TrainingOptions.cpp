@@ -187,7 +187,8 @@ OptionTable<SgdOptions> ScheduleRows()
         Opt("modelPath", &S::modelPath, "final model; modelPath.N after epoch N; may stand around the block"),
         Opt("keepCheckPointFiles", &S::keepCheckPointFiles, "keep the .ckp files of earlier epochs"),
         Opt("keepModels", &S::keepModels,
-            "models of finished epochs that stay. all; last or last:N: the N newest; every:N: each Nth epoch; best: the "
+            "models of finished epochs that stay. all; last or last:N: the N newest; every:N: each Nth epoch; best: "
+            "the "
             "model with the lowest criterion so far (of the validation set where there is one), as modelPath.best. "
             "last:3:best joins two of them. The start model and the final one always stay"),
         Opt("trainCriterionNodeName", &S::trainCriterionNodeName, "the node to minimise, instead of the network's"),
@@ -306,7 +307,7 @@ OptionTable<SgdOptions> CheckRows()
             "with seqGammarUsesMBR",
             Range{0, 1}),
         Opt("doReferenceAlign", &S::doReferenceAlign,
-            "of SequenceWithSoftmax: align the reference anew; only false is there: the labels are the reference"),
+            "of SequenceWithSoftmax: align the reference anew; only false is supported: the labels are the reference"),
         Opt("seqGammarUsesMBR", &S::seqGammarUsesMBR,
             "of SequenceWithSoftmax: false: maximum mutual information; true: minimum Bayes risk of states"),
         Opt("seqGammarAMF", &S::seqGammarAMF,

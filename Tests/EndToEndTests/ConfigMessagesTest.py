@@ -494,7 +494,7 @@ class ConfigMessagesTest(MessagesTestCase):
         def warnings(kind, layers):
             log = self.cntk("configFile=exp.cntk", "kind=" + kind, "layers=" + layers, "--check", status=None).stderr
             return re.findall(r"recurrentLayer: (.*)\n", log)
-        behind = " has no effect behind %s: the numbers are taken in order, and no layer takes that; leave it out"
+        behind = " has no effect behind %s: the numbers are used in order, and no layer uses this one; remove it"
         lookup = "1 has no effect: layer 1 is the lookup table"
         self.assertEqual(warnings("LSTM", "2"), [])
         self.assertEqual(warnings("LSTM", "2:3"), [])

@@ -97,6 +97,34 @@ class DecodeNetworkTest(EndToEndTest):
         names = [line.split("=")[0].split(".")[0] for line in (lines[0], lines[1])]
         self.assertEqual(list(WordErrors.read_words(self.folder / "out.mlf")), names)
 
+    def train(self, commands, *arguments):
+        """Runs commands of the example's config on the first ten utterances of the training set."""
+        return self.cntk("configFile=%s" % (ROOT / "Examples/Speech/Synthspeech/Synthspeech.cntk"), "Corpus=%s" % self.corpus,
+                         "ExpDir=%s" % self.folder, "OwnDir=%s" % (ROOT / "Examples/Speech/Synthspeech"),
+                         "NdlDir=%s" % (ROOT / "Examples/Speech/Ndl"), "command=" + commands,
+                         "reader=[features=[scpFile=%s]]" % (self.folder / "ten.scp"),
+                         "Sequence=[SGD=[maxEpochs=2]; reader=[features=[scpFile=%s]]]" % (self.folder / "ten.scp"),
+                         "SGD=[maxEpochs=2; learningRatesPerMB=0.8]", "Lattices=%s" % (self.folder / "lat.toc"), *arguments).stderr
+
+    def test_trainings_read_lattices_and_alignments(self):
+        lines = (self.corpus / "scp/train.fbank.scp").read_text(encoding="utf-8").splitlines()[:10]
+        self.write("ten.scp", "\n".join(lines) + "\n")
+        self.train("Simple")
+        model = {"am": self.folder / "Simple.1/net.dnn", "infiles": self.folder / "ten.scp"}
+        self.argon("-acweight", 0.3, "-max-tokens", 500, "-lattice-prefix", self.folder / "lat.", **model)
+        self.assertEqual(len(self.read("lat.toc").splitlines()), 10)
+        log = self.train("AddSequence:Sequence")
+        self.assertIn("total 10 entries", log)
+        self.assertNotIn("skipping utterance", log)
+        values = [float(value) for value in re.findall(r"TrainLossPerSample = ([-0-9.e]+); Total", log)]
+        self.assertEqual(len(values), 2)
+        self.assertGreater(values[1], values[0])  # training raises the criterion
+        self.argon("-acweight", 0.3, "-beam", 40, "-word_end_beam_frac", 1, "-alignmlf", self.corpus / "mlf/train.wordonly.mlf",
+                   "-detailed-alignment", "true", **model)
+        log = self.train("Simple", "Name=Realigned", "Alignment=%s" % (self.folder / "out.mlf"))
+        self.assertRegex(log, "Finished Epoch.*2 of 2")
+        self.assertNotIn("skipping utterance", log)
+
     def test_nodes_that_do_not_exist(self):
         run = self.argon("-feature-node", "input", status=5)
         self.assertIn("has no input node 'input'; the inputs of 'ScaledLogLikelihood': 'features'; give -feature-node", run.stderr)

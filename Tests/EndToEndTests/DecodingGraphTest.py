@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from EndToEnd import ROOT, EndToEndTest, main
+from EndToEnd import CNTK, ROOT, EndToEndTest, main
 
 SCRIPT = ROOT / "Examples/Speech/Decode/MakeGraph.py"
 CORPUS = "data/synthspeech"
@@ -165,6 +165,25 @@ class DecodingGraphTest(EndToEndTest):
             state, loop, away = line.split()
             for one, other in zip((loop, away), transitions[state.strip("[]")].split()):
                 self.assertAlmostEqual(float(one), float(other), places=5)
+
+    def test_graphs_of_the_makefile(self):
+        """The decoder compiles the graphs and finds the best paths of the references with them."""
+        corpus = self.shared(CORPUS)
+        makefile = SCRIPT.with_name("DecodingGraph.mak")
+        subprocess.run(["make", "-s", "-f", str(makefile), "CORPUS=%s" % corpus, "CNTK=%s" % CNTK, "i_lp.final.dg", "words.dg",
+                        "triphones.dg"], cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for graph, lm, scores in (("i_lp.final.dg", "phone.2gram.arpa", "best.phones.scores"),
+                                  ("words.dg", "word.2gram.arpa", "best.words.scores"),
+                                  ("triphones.dg", "word.2gram.arpa", "best.words.scores")):
+            self.cntk("argon", "-graph", graph, "-lm", corpus / "lang" / lm, "-cntkmap",
+                      "distilled/state.cntkmap" if graph == "triphones.dg" else corpus / "decoding/graphs/state.cntkmap",
+                      "-infiles", corpus / "golden/list.scp", "-prefixPathInSCP", corpus, "-acweight", 0.5, "-sil-cost", 0, "-beam", 30,
+                      "-word_end_beam_frac", 1, "-outscores", "scores")
+            found = {line.split("\t")[0]: float(line.split("\t")[2]) for line in self.read("scores").splitlines()[1:]}
+            lines = (corpus / "golden" / scores).read_text(encoding="utf-8").splitlines()
+            self.assertEqual(len(lines), len(found))
+            for line in lines:
+                self.assertAlmostEqual(found[line.split()[0]], float(line.split()[1]), delta=1e-3, msg=graph)
 
     def make_small(self):
         donor = Donor()

@@ -177,7 +177,7 @@ class InterruptionTest(EndToEndTest):
                       "'parts/m.dnn.0.at1500'\n", log)
         self.write("cv.txt", "".join(lines))
         log = self.cntk(*self.arguments("parts", minutes=0), reader).stderr
-        self.assertIn("Going on behind minibatch 1500 of the epoch.\n", log)
+        self.assertIn("Resuming after minibatch 1500 of the epoch.\n", log)
         self.assert_same("parts")
 
     def test_unreadable_data_lose_no_earlier_training(self):
@@ -193,10 +193,10 @@ class InterruptionTest(EndToEndTest):
         self.assertTrue(kept, log)
         self.assertEqual(self.files("parts"), ["m.dnn.0", "m.dnn.0.at" + kept[1], "m.dnn.0.at" + kept[1] + ".ckp"])
         again = self.cntk(*self.arguments("parts", minutes=0), *more, status=4).stderr
-        self.assertIn("Going on behind minibatch %s of the epoch.\n" % kept[1], again)
+        self.assertIn("Resuming after minibatch %s of the epoch.\n" % kept[1], again)
         self.write("train.txt", "".join(lines))
         log = self.cntk(*self.arguments("parts", minutes=0), *more).stderr
-        self.assertIn("Going on behind minibatch %s of the epoch.\n" % kept[1], log)
+        self.assertIn("Resuming after minibatch %s of the epoch.\n" % kept[1], log)
         self.assert_same("parts")
 
     def test_unsuitable_data_lose_no_earlier_training(self):
@@ -231,7 +231,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
         self.assertIn("the label of step 2 of sequence 0 has 9 as its word", log)
         self.write("words.ctf", "".join(lines))
         log = self.cntk("configFile=exp.cntk", "folder=parts").stderr
-        self.assertIn("Going on behind minibatch 75 of the epoch.\n", log)
+        self.assertIn("Resuming after minibatch 75 of the epoch.\n", log)
         self.assert_same("parts")
 
     def stop(self, arguments, number, delay):

@@ -66,7 +66,7 @@ class ParallelTest(WorkersTest):
         log = self.workers(2, "folder=two", status=4, last=bad)
         self.assertRegex(log, "bad.txt:101:1: .*expected a number in column 0")
         self.assertIn("note: what epoch 1 has trained so far is kept", log)
-        self.assertIn("Going on behind minibatch 44 of the epoch.", self.workers(2, "folder=two"))
+        self.assertIn("Resuming after minibatch 44 of the epoch.", self.workers(2, "folder=two"))
         self.workers(2, "folder=whole")
         self.assertEqual((self.folder / "two/m.dnn").read_bytes(), (self.folder / "whole/m.dnn").read_bytes())
         self.workers(2, "folder=none", "method=none", status=4, last="Train=[reader=[file=bad.txt]]")

@@ -6,11 +6,11 @@ that become word numbers), imports (values for statistics), causal=False (the ne
 which the number of steps changes)."""
 
 # Values of each stream: rows, or vocabulary and words of a sample.
-STREAMS = {"x": 4, "y": 4, "n": 1, "m": 6, "i": 24, "v": 30, "q": 24, "word": (5, 1), "words": (5, 3)}
+STREAMS = {"x": 4, "y": 4, "n": 1, "m": 6, "i": 24, "v": 30, "q": 24, "word": (5, 1), "words": (5, 3), "dense": (5, 1)}
 INPUTS = {
     "x": "x=InputValue(4)", "y": "y=InputValue(4)", "n": "n=InputValue(1)", "m": "m=InputValue(dims={2,3})",
     "i": "i=ImageInput(4,3,2)", "v": "v=ImageInput(5,3,2,imageLayout=CHW)", "q": "q=InputValue(dims={2,3,2,2})",
-    "word": "word=SparseInput(5)", "words": "words=SparseInput(15)",
+    "word": "word=SparseInput(5)", "words": "words=SparseInput(15)", "dense": "dense=InputValue(5)",
 }
 
 
@@ -43,6 +43,11 @@ def lstm_of_nodes():
         "o=Tanh(c)", "z=Plus(o,c1)"]
 
 
+def lstm_weights(prefix, cells, inputs):
+    """The weights of an LSTM node: bias, of the input, of the output before, and of the cell (not for its input)."""
+    return ["%s%s=%s" % (prefix, gate, parameter(cells, 1 + inputs + cells + (gate != "c"))) for gate in "ifoc"]
+
+
 CASES = [unary(function) for function in (
     "Abs", "Cosine", "Exp", "Negate", "RectifiedLinear", "Sigmoid", "Sin", "Tanh", "Log", "Reciprocal", "Sqrt", "Softmax",
     "LogSoftmax", "Hardmax", "Dropout", "SumColumnElements")]
@@ -50,6 +55,8 @@ for case in CASES:
     case[2]["floatOnly"] = case[0] in ("Cosine", "Hardmax")
 CASES += [
     frames("SoftmaxTensor", "z=Softmax(m)"),
+    frames("LogSoftmaxTensor", "z=LogSoftmax(v)"),
+    frames("HardmaxTensor", "z=Hardmax(m)", floatOnly=True),
     frames("Pass", "p=Pass(x)", "z=Pass(p)"),
     frames("Trace", "z=Trace(x)"),
     frames("Plus", "z=Plus(x,y)"),
@@ -170,8 +177,7 @@ CASES += [
     time("LoopSparse", "E=" + parameter(3, 5), "R=" + parameter(3, 3), "p=PastValue(3,1,z,timeStep=1)",
          "z=Tanh(Plus(Times(E,word),Times(R,p)))"),
     time("LstmOfNodes", *lstm_of_nodes()),
-    time("LSTM", *["W%s=%s" % (gate, parameter(3, columns)) for gate, columns in
-                   (("i", 9), ("f", 9), ("o", 9), ("c", 8))], "z=LSTM(x,Wi,Wf,Wo,Wc)", floatOnly=True),
+    time("LSTM", *lstm_weights("W", 3, 4), "z=LSTM(x,Wi,Wf,Wo,Wc)", floatOnly=True),
     time("Images", "r=PastValue(0,0,v)", "W=" + parameter(2, 18),
          "k=Convolution(W,r,3,3,2,1,1,zeroPadding=true,imageLayout=CHW)", "z=MaxPooling(k,2,2,2,2,imageLayout=CHW)",
          floatOnly=True),
@@ -183,4 +189,61 @@ CASES += [
          causal=False),
     time("FramesInTime", "p=PastValue(1,1,n)", "W=" + parameter(3, 2, 3), "b=" + parameter(3, 1),
          "z=Softmax(Plus(Plus(Times(W,m),b),p))"),
+    time("Attention", "W=" + parameter(4, 6), "k=Times(W,m)", "z=Attention(m,k,x)", causal=False),
+    time("AttentionInLoop", "R=" + parameter(4, 4), "p=PastValue(4,1,h,timeStep=1)", "a=Attention(x,y,p)",
+         "h=Tanh(Plus(Times(R,a),x))", "z=Plus(h,a)", causal=False),
+    time("LoopReadsWords", "p=PastValue(5,1,z,timeStep=1)", "z=Minus(dense,p)", words=["dense"]),
+    # ---- combinations ----
+    frames("TransposeThenTimes", "t=TransposeDimensions(m)", "W=" + parameter(4, 3), "z=Times(W,t)"),
+    frames("TimesThenScale", "W=" + parameter(3, 4), "c=Constant(0.5)", "t=Times(W,x)", "z=ElementTimes(c,t)"),
+    frames("TimesSigmoid", "s=Sigmoid(x)", "z=ElementTimes(x,s)"),
+    frames("Layer", "W=" + parameter(3, 4), "b=" + parameter(3, 1), "t=Plus(Times(W,x),b)", "z=RectifiedLinear(t)"),
+    frames("ScaledSoftmax", "c=Constant(2)", "t=ElementTimes(c,x)", "z=Softmax(t)"),
+    time("ScaledLoop", "W=" + parameter(3, 4), "R=" + parameter(3, 3), "c=Constant(0.5)",
+         "p=PastValue(3,1,h,timeStep=1)", "h=Tanh(Plus(Times(W,x),Scale(c,Times(R,p))))", "z=Softmax(h)"),
+    time("DelayOfDelay", "p=PastValue(4,1,x,timeStep=1)", "t=PastValue(4,1,p,timeStep=2)", "z=Minus(t,p)"),
+    time("LoopOfAliases", "W=" + parameter(3, 4), "p=PastValue(3,1,d,timeStep=1)", "h=Plus(p,Times(W,x))",
+         "d=Dropout(h)", "z=Pass(d)"),
+    time("LoopOfMatrices", "W=" + parameter(2, 3), "p=PastValue(2,3,h,timeStep=1)", "t=TransposeDimensions(p)",
+         "k=Times(W,t)", "R=" + parameter(2, 2), "g=Times(R,m)", "s=ReduceElements(k,axis=2)", "h=Plus(g,s)",
+         "z=Pass(h)"),
+    time("DynamicAxis", "ax=DynamicAxis()", "W=" + parameter(3,4), "p=PastValue(4,1,x,timeStep=1)", "z=Times(W,p)"),
+    frames("StackOfParameters", "b=" + parameter(4,1), "c=" + parameter(4,1), "d=Plus(b,c)", "e1=Exp(d)",
+           "z=RowStack(e1,x,b)"),
+    frames("StackParameterFirst", "b=" + parameter(3,1), "z=RowStack(b,n)"),
+    frames("TimesRank2", "W=" + parameter(2,3,4), "z=Times(W,x,outputRank=2)"),
+    frames("TimesTwice", "W=" + parameter(2,3,4), "t=Times(W,x,outputRank=2)", "U=" + parameter(5,2,3),
+           "z=Times(U,t)"),
+    frames("Reconcile", "r=ReconcileDynamicAxis(x,y)", "z=Plus(r,x)"),
+    time("DelaysBothWays", "a=PastValue(4,1,x,timeStep=1)", "bb=FutureValue(4,1,a,timeStep=1)", "c=TimeReverse(bb)",
+         "z=LogSoftmax(c)", causal=False),
+    time("LoopsBothWays", "W=" + parameter(3,4), "R=" + parameter(3,3), "f=FutureValue(3,1,h,timeStep=1)",
+         "h=Tanh(Plus(Times(W,x),Times(R,f)))", "p=PastValue(3,1,k,timeStep=1)", "k=Sigmoid(Plus(h,p))",
+         "z=RowStack(k,f,p)", causal=False),
+    time("JoinAndSplit", "j=Reshape(x,8)", "s=Reshape(j,4)", "p=PastValue(4,1,s,timeStep=1)",
+         "z=Plus(p,x)", even=True, causal=False),
+    time("LoopOfSplitSteps", "s=Reshape(x,2)", "R=" + parameter(2,2), "p=PastValue(2,1,z,timeStep=1)",
+         "z=Tanh(Plus(s,Times(R,p)))", derived=2, causal=False),
+    time("LoopAheadOfSplitSteps", "s=Reshape(x,2)", "R=" + parameter(2,2), "p=FutureValue(2,1,z,timeStep=1)",
+         "z=Tanh(Plus(s,Times(R,p)))", derived=2, causal=False),
+    time("WordsAhead", "E=" + parameter(3,5), "g=LookupTable(E,words)", "f=FutureValue(9,1,g,timeStep=1)",
+         "z=Tanh(f)", words=["words"], causal=False),
+    time("LoopOfWordProducts", "W=" + parameter(3,5), "p=PastValue(3,1,h,timeStep=1)", "h=Plus(Times(W,word),p)",
+         "z=Hardmax(h)", words=["word"], floatOnly=True),
+    time("WordsInLoop", "p=PastValue(5,1,word,timeStep=1)", "z=Plus(p,h)",
+         "h=PastValue(5,1,z,timeStep=2)", words=["word"]),
+    time("LstmLayers", *lstm_weights("W", 3, 4), "h=LSTM(x,Wi,Wf,Wo,Wc)", *lstm_weights("U", 2, 3),
+         "z=LSTM(h,Ui,Uf,Uo,Uc)", floatOnly=True, causal=False),
+    time("PoolingInTime", "p=PastValue(1,1,n)", "k=Pooling(v,max,{3,2,1},stride={2,1,1})", "z=ElementTimes(k,p)"),
+    time("NormalizationInTime", "p=PastValue(1,1,n)", "s=" + parameter(2,1), "b=" + parameter(2,1),
+         "M=Constant(0.5,rows=2)", "D=Constant(2,rows=2)",
+         "k=BatchNormalization(i,s,b,M,D,spatial=true,imageLayout=HWC)", "z=ElementTimes(k,p)"),
+    frames("ConvolutionWhole", "W=" + parameter(2,24),
+           "z=Convolution(W,v,{4,3,2},mapCount=2,autoPadding=false)", floatOnly=True),
+    frames("ConvolutionOfVector", "W=" + parameter(2,3),
+           "z=Convolution(W,x,{3},mapCount=2,autoPadding=true)", floatOnly=True),
+    frames("ConvolutionOfMatrix", "W=" + parameter(2,4),
+           "z=Convolution(W,m,{2,2},mapCount=2,autoPadding=false)", floatOnly=True),
+    frames("PoolingOfVector", "z=Pooling(x,max,{3},stride=2)"),
+    frames("PoolingOfMatrix", "z=Pooling(m,average,{2,2},stride=1)", floatOnly=True),
 ]

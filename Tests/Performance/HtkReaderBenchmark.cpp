@@ -1,8 +1,8 @@
 // HTKMLFReader: frames a second of windows of 11 frames of 72 features, shuffled, from an archive. The first epoch
 // reads the files; later ones find them in memory.
 #include "Common/Config/ConfigParameters.h"
-#include "Common/Log.h"
 #include "Common/Htk/HtkFile.h"
+#include "Common/Log.h"
 #include "Readers/HTKMLFReader/HtkReader.h"
 
 #include <benchmark/benchmark.h>

@@ -3,11 +3,13 @@
 
     RunCircle.py --corpus FOLDER [--cntk PROGRAM] [--work FOLDER] [--seeds 1,2,3] [more arguments]
 
-For each seed: trains the network Simple of ../Synthspeech/Synthspeech.cntk by frames, and makes lattices of the training set with
-`cntk argon`. With these lattices it continues the training by MMI and by minimum Bayes risk (MBR). It also aligns the training
-set and trains a new network on the alignment. Each network decodes the development and the test set with a bigram, a trigram and
-both interpolated. Prints a table of word errors. Unknown arguments go to the trainings. A stopped run resumes. Needs OpenFst's
-programs. Standard library only.
+For each seed: trains the network Simple of ../Synthspeech/Synthspeech.cntk by frames. With `cntk argon` the network aligns the
+transcripts of the training set, and makes lattices of it. Sequence training continues the network with these lattices, by MMI and by
+minimum Bayes risk (MBR); its labels are the alignment, so that labels and lattices have the same borders of states. A new network
+is trained by frames on the alignment. Each network decodes the development and the test set with a bigram, a trigram and both
+interpolated. The lattices have a unigram model: it lets more wrong words compete than a bigram, which knows the training sentences.
+Prints a table of word errors. Unknown arguments go to the trainings. A stopped run resumes. Needs OpenFst's programs. Standard
+library only.
 """
 import argparse
 import os
@@ -22,7 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 RECIPE = HERE.parent / "Synthspeech"
 PARTS = ("dev", "test")
 MODELS = ("bigram", "trigram", "both")
-SEARCH = ["-acweight", "0.5", "-beam", "15", "-word_end_beam_frac", "1"]
+WEIGHT = 0.3  # of the acoustic scores, the best one for the development set
+SEARCH = ["-acweight", "%g" % WEIGHT, "-word_end_beam_frac", "1"]
 NETWORKS = (("frames", "trained by frames"), ("mmi", "continued with MMI"), ("mbr", "continued with MBR"),
             ("realigned", "trained by frames on the decoder's alignment"))
 
@@ -53,6 +56,11 @@ class Circle:
             "".join("[%s] %d\n" % (state, row) for row, state in enumerate(states)), encoding="utf-8")
         (self.args.work / "both.collection").write_text("0.6 %s\n0.4 %s\n" % (
             self.lang / "word.2gram.arpa", self.lang / "word.3gram.arpa"), encoding="utf-8")
+        bigram = (self.lang / "word.2gram.arpa").read_text(encoding="utf-8")
+        single = bigram.split("\\1-grams:")[1].split("\\2-grams:")[0]
+        words = [line.split()[:2] for line in single.splitlines() if line.strip()]
+        (self.args.work / "word.1gram.arpa").write_text("\\data\\\nngram 1=%d\n\n\\1-grams:\n%s\n\\end\\\n" % (
+            len(words), "".join("%s\t%s\n" % tuple(word) for word in words)), encoding="utf-8")
         if not self.graph.exists():
             run([HERE / "MakeGraph.py", "words", "--lexicon", self.lang / "lexicon.prob.txt", "--model-map",
                  self.lang / "model.state.map", "--lm", self.lang / "word.2gram.arpa", "--transitions",
@@ -89,20 +97,22 @@ class Circle:
         home = self.folder("Simple", seed)
         self.train("Simple", seed, "Simple")
         results = {"frames": self.errors(home / "net.dnn")}
+        alignment = home / "aligned.mlf"
+        if not alignment.exists():
+            self.argon(home / "net.dnn", "train", "-beam", "40", "-alignmlf", self.args.corpus / "mlf/train.wordonly.mlf",
+                       "-detailed-alignment", "true", "-outmlf", alignment)
         lattices = home / "lattices"
         if not (lattices / "train.toc").exists():
             lattices.mkdir(parents=True, exist_ok=True)
-            self.argon(home / "net.dnn", "train", *self.language_models["bigram"], "-lattice-prefix", lattices / "train.")
+            self.argon(home / "net.dnn", "train", "-lm", self.args.work / "word.1gram.arpa", "-beam", "20", "-lattice-beam",
+                       "16", "-lattice-prefix", lattices / "train.")
         for kept, risk in (("mmi", "false"), ("mbr", "true")):
             steps = "Sequence" if (home / (kept + ".dnn")).exists() else "AddSequence:Sequence"
-            # The factors of the search: (0.5 acoustic + language model) = (acoustic + 2 language model) / 2.
+            # The factors of the search: weight * acoustic + lm = (acoustic + lm / weight) / (1 / weight).
             self.train("Simple", seed, steps, "Kept=" + kept, "Risk=" + risk, "Lattices=%s" % (lattices / "train.toc"),
-                       "AcousticFactor=2", "LanguageModelFactor=2", "SequenceRate=%g" % self.args.rate)
+                       "Alignment=%s" % alignment, "AcousticFactor=%g" % (1 / WEIGHT), "LanguageModelFactor=%g" % (1 / WEIGHT),
+                       "SequenceRate=%g" % self.args.rate)
             results[kept] = self.errors(home / (kept + ".dnn"))
-        alignment = home / "aligned.mlf"
-        if not alignment.exists():
-            self.argon(home / "net.dnn", "train", "-alignmlf", self.args.corpus / "mlf/train.wordonly.mlf",
-                       "-detailed-alignment", "true", "-outmlf", alignment)
         self.train("Realigned", seed, "Simple", "Alignment=%s" % alignment)
         results["realigned"] = self.errors(self.folder("Realigned", seed) / "net.dnn")
         for name, errors in results.items():

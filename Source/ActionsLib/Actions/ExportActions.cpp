@@ -96,32 +96,51 @@ struct FormatWord
 constexpr FormatWord c_formatWords[] = {
     {"npz", ".npz", ExportFormat::Npz}, {"text", nullptr, ExportFormat::Text}, {"onnx", ".onnx", ExportFormat::Onnx}};
 
-ExportFormat FormatOfEnding(const CommandContext& command, const std::string& path, const std::string& ignoredBlock)
+// ignoredBlock: the place of a block that is no value of the key; empty: none.
+ExportFormat FormatOfEnding(const CommandContext& command, const std::string& path, const SourcePos& ignoredBlock)
 {
+    const std::string note = !ignoredBlock ? ""
+                                           : Concat("the block format=[...] at ", ignoredBlock.Location(),
+                                                    " belongs to the write action and is no value of this key");
     const std::string lower = ToLower(path);
     for (const FormatWord& word : c_formatWords)
         if (word.ending != nullptr && lower.ends_with(word.ending))
+        {
+            if (!note.empty())
+                command.program.log.Print("Command '%s': %s; the ending of outputPath gives the format %s.\n",
+                                          command.name.c_str(), note.c_str(), word.word);
             return word.format;
+        }
     FailAt(PlaceOf(command, "outputPath"), ErrorKind::Config, "the ending of outputPath '", path,
-           "' names no format; expected .npz or .onnx, or format=text for a folder", ignoredBlock);
+           "' names no format; expected .npz or .onnx, or format=text for a folder", note.empty() ? "" : "; ", note);
 }
 
 ExportFormat FormatOf(const CommandContext& command, const ExportOptions& options)
 {
     if (!options.format)
         return FormatOfEnding(command, options.outputPath, {});
-    if (command.block.FindBlock("format") != nullptr)
+    if (Trim(options.format->Text()).starts_with('[')) // a block
     {
         if (command.block.ExistsHere("format"))
             options.format->FailExpected("npz, text or onnx");
-        return FormatOfEnding(command, options.outputPath,
-                              Concat("; the block format=[...] at ", options.format->Where().Location(),
-                                     " belongs to the write action and is no value of this key"));
+        return FormatOfEnding(command, options.outputPath, options.format->Where());
     }
     std::vector<std::string> words;
     for (const FormatWord& word : c_formatWords)
         words.emplace_back(word.word);
     return c_formatWords[ReadChoice(*options.format, words)].format;
+}
+
+// The lines of a text file, with a newline between two lines.
+std::string LinesOf(const std::string& path)
+{
+    std::vector<std::string> lines;
+    const std::string text = ReadTextFile(ResolveInputPath(path));
+    for (const std::string_view line : Split(text, '\n'))
+        lines.emplace_back(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
+    while (!lines.empty() && lines.back().empty())
+        lines.pop_back();
+    return Join(lines, "\n");
 }
 
 // Loads the model in the precision that the config names, else in its own.
@@ -203,7 +222,7 @@ private:
         options.fixedBatch = m_options.fixedBatch;
         OnnxResult result = ConvertToOnnx(network, options);
         if (!m_options.labelMappingFile.empty())
-            result.model.metadata.emplace_back("labels", ReadTextFile(m_options.labelMappingFile));
+            result.model.metadata.emplace_back("labels", LinesOf(m_options.labelMappingFile));
         const OnnxGraph& graph = result.model.graph;
         RequireOnnxSize(result.model);
         if (writes)

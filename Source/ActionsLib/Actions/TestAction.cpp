@@ -1,19 +1,24 @@
 // Actions test or eval (book 3.5.3) and cv (3.5.4): evaluate criteria of one model, or of the models of many epochs,
 // over a data set.
 #include "ActionsLib/ActionTable.h"
+#include "ActionsLib/Actions/TestOutputs.h"
 #include "ActionsLib/JobParts/CommandSettings.h"
 #include "ActionsLib/JobParts/NetworkSource.h"
 #include "ActionsLib/JobParts/ReaderSource.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/FileClashes.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "SGD/Evaluation/Criteria.h"
 #include "SGD/Evaluation/Evaluation.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace cntk
 {
@@ -92,6 +97,8 @@ public:
             if (network == nullptr)
                 continue;
             const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+            if (m_outputs.AreAsked())
+                RequireClassifier(nodes);
             if (first != nullptr)
                 continue;
             first = std::move(network);
@@ -110,7 +117,8 @@ public:
 protected:
     virtual std::vector<std::string> ModelsToCheck() const { return {m_modelPath}; }
 
-    EvaluationResult Evaluate(const std::string& path)
+    // Evaluates the model of the path. countsFor: receives counts of classified samples; null: nobody.
+    EvaluationSummary Evaluate(const std::string& path, RunListener* countsFor = nullptr)
     {
         Log& log = m_command.program.log;
         const std::unique_ptr<ComputationNetwork> network = LoadModelOf(m_command, path, DeviceOf(m_command));
@@ -122,7 +130,43 @@ protected:
         EvaluationSettings settings = m_settings;
         if (!tracer.Nodes().empty())
             settings.tracer = &tracer;
-        return EvaluateCriteria(*network, nodes, *m_reader.Open(), settings, log);
+        const std::unique_ptr<MinibatchSource> source = m_reader.Open();
+        RequireOutputsNotRead(*source);
+        TestOutputs outputs(m_outputs, *network, nodes, *source, countsFor);
+        outputs.AddTo(settings);
+        const auto began = std::chrono::steady_clock::now();
+        const EvaluationResult result = EvaluateCriteria(*network, nodes, *source, settings, log);
+        EvaluationSummary evaluated;
+        evaluated.samples = result.samples;
+        evaluated.modelPath = path;
+        evaluated.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+        const std::vector<ComputationNodePtr>& criteria = network->Group(NodeGroup::Criterion);
+        for (size_t i = 0; i < nodes.size(); ++i)
+        {
+            const bool isCriterion = std::find(criteria.begin(), criteria.end(), nodes[i]) != criteria.end();
+            evaluated.nodes.push_back({nodes[i]->Name(), nodes[i]->TypeName(), result.nodes[i].average, isCriterion});
+        }
+        outputs.Finish();
+        return evaluated;
+    }
+
+    // Fails if an output would replace the model or a file that the reader reads.
+    void RequireOutputsNotRead(const MinibatchSource& source) const
+    {
+        if (!m_outputs.AreAsked())
+            return;
+        std::vector<NamedFile> read = FilesNamedIn(*m_reader.block);
+        read.push_back({"modelPath", m_modelPath});
+        const ListedFiles listed = ListedFilesOf(source);
+        for (const auto& [key, path] :
+             {std::pair("confusion", m_outputs.confusionCsv), std::pair("confusion", m_outputs.confusionSvg),
+              std::pair("predictions", m_outputs.predictions)})
+        {
+            if (path.empty())
+                continue;
+            RequireNotRead({key, path}, read, PlaceOf(m_command, key));
+            listed.RequireNone({key, path}, PlaceOf(m_command, key));
+        }
     }
 
     // Errors about nodes of evalNodeNames get its place.
@@ -144,6 +188,7 @@ protected:
     CommandContext m_command;
     ReaderSource m_reader;
     std::string m_modelPath;
+    TestOutputPaths m_outputs;
     std::vector<std::string> m_nodeNames;
     NodesToTrace m_nodesToTrace;
     EvaluationSettings m_settings;
@@ -152,9 +197,36 @@ protected:
 class TestJob final : public EvaluatingJob
 {
 public:
-    using EvaluatingJob::EvaluatingJob;
-    void Run() override { Evaluate(m_modelPath); }
-    void Validate() const override { RequireModel(m_command, m_modelPath); }
+    explicit TestJob(const CommandContext& command) : EvaluatingJob(command)
+    {
+        m_outputs = ReadTestOutputs(command.block);
+        m_reader.forWriting = !m_outputs.predictions.empty(); // keeps the order of the data
+    }
+
+    void Run() override
+    {
+        RequireOutputsWritable();
+        RunListener* const listener = m_command.program.listener;
+        const EvaluationSummary result =
+            Evaluate(m_modelPath, listener != nullptr && listener->WantsClassification() ? listener : nullptr);
+        if (listener != nullptr)
+            listener->EvaluationEnds(result);
+    }
+
+    void Validate() const override
+    {
+        RequireModel(m_command, m_modelPath);
+        RequireOutputsWritable();
+    }
+
+    std::vector<std::string> Outputs() const override { return m_outputs.Files(); }
+
+private:
+    void RequireOutputsWritable() const
+    {
+        for (const std::string& path : m_outputs.Files())
+            RequireWritable(path);
+    }
 };
 
 class CvJob final : public EvaluatingJob
@@ -188,10 +260,11 @@ public:
     {
         Log& log = m_command.program.log;
         ForEachModel(FileExists, [this](const std::string& path) { EvaluateOne(path); });
+        ReportResults();
         log.Print("\nBest models:\n------------\n");
         for (size_t i = 0; i < m_best.size(); ++i)
-            log.Print("Based on Err[%d]: Best model = %s with min err %.8g\n", int(i), m_best[i].path.c_str(),
-                      m_best[i].error);
+            log.Tell("Based on Err[%d]: Best model = %s with min err %.8g\n", int(i), m_best[i].path.c_str(),
+                     m_best[i].error);
     }
 
 private:
@@ -244,12 +317,28 @@ private:
     void EvaluateOne(const std::string& path)
     {
         m_command.program.log.Print("Model %s --> ", path.c_str());
-        const EvaluationResult result = Evaluate(path);
+        EvaluationSummary result = Evaluate(path);
+        if (const auto epoch = ParseSize(path.substr(std::min(m_modelPath.size() + 1, path.size()))))
+            result.epoch = *epoch;
         m_best.resize(result.nodes.size());
         for (size_t i = 0; i < result.nodes.size(); ++i)
             if (result.nodes[i].average < m_best[i].error)
                 m_best[i] = {path, result.nodes[i].average};
+        m_results.push_back(std::move(result));
         std::this_thread::sleep_for(std::chrono::seconds(m_pause));
+    }
+
+    // The best model is that of the lowest first node.
+    void ReportResults()
+    {
+        RunListener* const listener = m_command.program.listener;
+        if (listener == nullptr)
+            return;
+        for (EvaluationSummary& result : m_results)
+        {
+            result.isBest = result.modelPath == m_best.front().path;
+            listener->EvaluationEnds(result);
+        }
     }
 
     struct Best
@@ -258,6 +347,7 @@ private:
         double error = std::numeric_limits<double>::infinity();
     };
     std::vector<Best> m_best;
+    std::vector<EvaluationSummary> m_results;
     size_t m_first = 0;
     size_t m_step = 1;
     size_t m_last = 0;
@@ -272,7 +362,7 @@ Action MakeTestAction()
             {"eval"},
             "Evaluates criteria of a model over a data set.",
             "3.5.3",
-            WithModelPath("the model", DescribeOptions<TestOptions>()),
+            WithModelPath("the model", DescribeBoth<TestOptions, TestOutputOptions>()),
             {"reader"},
             PrepareJob<TestJob>};
 }

@@ -155,7 +155,8 @@ public:
             ChooseNodes(*network);
             return network;
         };
-        if (m_original.empty() && m_startWriter.empty() && !IsStartNamedElsewhere())
+        const bool isEdited = !m_command.program.outputs.WriterOfEpochModel(m_request.modelPath).empty();
+        if (m_original.empty() && !isEdited && !IsStartNamedElsewhere())
             m_request.buildForComparison = [&] { return m_builder->BuildForCheck(m_command.program, device); };
         m_request.placeOf = [this](const ComputationNode& node) { return PlacePrefix(m_command.program.ndl, node); };
         RunOneNetwork();

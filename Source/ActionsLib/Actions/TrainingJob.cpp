@@ -74,6 +74,7 @@ void TrainingJob::RunTraining()
     const GracefulStop graceful;
     m_request.stopRequested = StopRequested;
     m_request.workers = program.workers;
+    m_request.listener = program.listener;
     const size_t before = program.epochsDone;
     // Percent of the epochs of all trainings of the run, and the first evaluation node's value in percent.
     if (program.progressTracing)

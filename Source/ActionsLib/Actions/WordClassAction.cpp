@@ -4,6 +4,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
+#include "Common/Gzip.h"
 #include "Common/Text.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <unordered_map>
 #include <utility>
 
@@ -229,11 +231,25 @@ private:
         return "";
     }
 
+    // A plain text may be larger than the memory.
+    std::unique_ptr<std::istream> OpenInput() const
+    {
+        auto plain = std::make_unique<std::ifstream>(m_options.inputFile, std::ios::binary);
+        std::string first(3, '\0');
+        plain->read(first.data(), std::streamsize(first.size()));
+        if (IsGzip(first))
+            return std::make_unique<std::istringstream>(ReadTextFile(m_options.inputFile));
+        plain->clear();
+        plain->seekg(0);
+        return plain;
+    }
+
     // Includes the sentence markers; a marker that begins and ends sentences counts once a line.
     std::vector<WordCount> CountWords() const
     {
         std::unordered_map<std::string, double> counts;
-        std::ifstream input(m_options.inputFile, std::ios::binary);
+        const std::unique_ptr<std::istream> opened = OpenInput();
+        std::istream& input = *opened;
         const bool isOneMarker = m_options.beginSequence == m_options.endSequence;
         std::string word;
         size_t lineNumber = 0;

@@ -6,6 +6,7 @@
 #include "ComputationNetwork/ComputationNetwork.h"
 #include "ComputationNetwork/NodeRegistry.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
+#include "Exchange/OnnxExport.h"
 #include "Math/Device.h"
 
 #include <algorithm>
@@ -263,7 +264,7 @@ std::string NodesPage()
         if (type->inputs.max == Arity::c_any)
             inputs.push_back("...");
         table.push_back({LinkTo(type->name, HeadingOf(*type)), Join(type->aliases, ", "), Cell(Join(inputs, ", ")),
-                         SparseInputNames(*type, ", "), GradientInputs(*type)});
+                         SparseInputNames(*type, ", "), GradientInputs(*type), OnnxFormOf(type->name)});
     }
     const std::vector<NdlFormRecord> forms = NdlForms(NodeRegistry::Standard());
     std::vector<std::string> names;
@@ -274,8 +275,9 @@ std::string NodesPage()
         "This page lists the functions of the network description language. Arguments in `[...]` may be left out, "
         "arguments in\n`{...}` are given by name. Every function also takes `tag=feature`, `label`, `criterion`, "
         "`eval` or "
-        "`output`.\n`cntk --help Times` prints the same on the terminal.\n\n" +
-        PageTable({"type", "other names", "inputs", "may be sparse", "get a gradient"}, table) +
+        "`output`.\n`cntk --help Times` prints the same on the terminal. The last "
+        "column\nnames the operators that [action=export](Exporting.md) writes for a node of the type.\n\n" +
+        PageTable({"type", "other names", "inputs", "may be sparse", "get a gradient", "ONNX"}, table) +
         "More functions, which make nodes of these types: " + Join(names, ", ") + ".\n\n" + SparseSupportTable();
     for (const NdlFormRecord& form : forms)
         text += ForPage(EntryOf(form));

@@ -8,6 +8,7 @@
 #include "Common/Config/Synonyms.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/Interruption.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
 
@@ -307,22 +308,32 @@ std::string SynonymHelp(std::string_view word)
     return text;
 }
 
-std::string GeneralHelp()
+std::string UsageText()
 {
     std::string text = "usage: cntk <file>.cntk[+<file>...] [name=value ...] [--check] [--print-config]\n"
                        "       cntk --new <data> [<name>.cntk] [label=<column>]\n"
+                       "       cntk argon <options>\n"
                        "       cntk --help [action|block|parameter|reader|function|any word]\n"
                        "       cntk --version\n\n"
                        "Reads the config files in order (also written configFile=<file>), then\n"
                        "name=value as if they stood at the end of the last file, and runs the commands\n"
-                       "that command= lists.\n\n"
-                       "  --new           look at a table, a text, or a folder with one sub-folder of\n"
-                       "                  images a class; write a config that trains, tests, predicts\n"
-                       "  --check         read everything, build the networks, read one minibatch; train\n"
-                       "                  and write nothing\n"
-                       "  --print-config  print the effective config, each value with its file and line\n"
-                       "  --version       what is built in\n\n"
-                       "The help also knows words such as epochs, lr, batch, optimizer: cntk --help lr\n\nActions:\n";
+                       "that command= lists. The help also knows words such as epochs, lr, batch.\n\n";
+    for (const ProgramOption& option : ProgramOptions())
+        text += TerminalRow(option.name + (option.argument.empty() ? "" : " " + option.argument), option.doc);
+    return text;
+}
+
+std::vector<std::string> MelCommandNames()
+{
+    std::vector<std::string> commands;
+    for (const MelCommandInfo& command : MelCommands())
+        commands.push_back(command.names.front());
+    return commands;
+}
+
+std::string GeneralHelp()
+{
+    std::string text = UsageText() + "\nActions:\n";
     for (const Action& action : Actions())
         text += TerminalRow(action.name, action.doc);
     text += "\nBlocks:\n";
@@ -330,12 +341,11 @@ std::string GeneralHelp()
         text += TerminalRow(block.name, block.doc);
     text += "\nReaders and writers: " + Wrapped(Join(PluginNames(), ", "), 21, 21) + "\n";
     text += "Functions of networks: " + Wrapped(Join(FunctionNames(), ", "), 23, 23) + "\n";
-    std::vector<std::string> commands;
-    for (const MelCommandInfo& command : MelCommands())
-        commands.push_back(command.names.front());
-    text += "Commands of the edit action: " + Wrapped(Join(commands, ", "), 29, 29) + "\n\n";
-    text += "Exit codes: 0 success, 2 command line, 3 config, 4 data, 5 model, 6 device or\n"
-            "disk, 70 internal, 75 stopped\n";
+    text += "Commands of the edit action: " + Wrapped(Join(MelCommandNames(), ", "), 29, 29) + "\n\n";
+    std::vector<std::string> codes;
+    for (const ExitCode& code : ExitCodes())
+        codes.push_back(Concat(code.code, " ", code.meaning));
+    text += "Exit codes: " + Wrapped(Join(codes, ", "), 12, 12) + "\n";
     return text;
 }
 
@@ -398,6 +408,44 @@ void WritePage(const std::string& path, std::string text)
 }
 
 } // namespace
+
+std::span<const ProgramOption> ProgramOptions()
+{
+    static const std::vector<ProgramOption> options = {
+        {"--new", "DATA", "write a config for a table, a text, or a folder with one sub-folder of images a class"},
+        {"--check", "", "read everything, build the networks, read one minibatch; train and write nothing"},
+        {"--print-config", "", "print the effective config, each value with the file and line it came from"},
+        {"--help", "[TOPIC]", "this list, or help on one topic"},
+        {"--version", "", "what is built in"},
+        {"--write-docs", "FOLDER", "write the reference pages"},
+        {"--write-man", "FOLDER", "write the manual page cntk.1"},
+        {"--complete", "WORDS", "candidates for the last word of a command line, for shells"},
+    };
+    return options;
+}
+
+std::span<const ExitCode> ExitCodes()
+{
+    static const std::vector<ExitCode> codes = {
+        {0, "success"}, {2, "command line"},   {3, "config"},    {4, "data"},
+        {5, "model"},   {6, "device or disk"}, {70, "internal"}, {c_interruptedExitCode, "stopped"},
+    };
+    return codes;
+}
+
+std::vector<std::string> HelpTopics()
+{
+    std::vector<std::string> topics;
+    for (const Action& action : Actions())
+        topics.push_back(action.name);
+    for (const BlockRecord& block : Blocks())
+        topics.push_back(block.name);
+    for (const std::string& plugin : PluginNames())
+        topics.push_back(plugin);
+    for (const std::vector<std::string>& names : {FunctionNames(), MelCommandNames()})
+        topics.insert(topics.end(), names.begin(), names.end());
+    return topics;
+}
 
 std::string HelpText(std::string_view topic)
 {

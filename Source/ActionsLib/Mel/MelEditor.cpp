@@ -327,7 +327,7 @@ void MelEditor::LoadFile(const std::string& name, const MelArgument& file, const
     m_modelFiles.push_back({"the model of " + file.where.Location(), ResolveInputPath(file.text)});
     try
     {
-        m_models.Add(name, m_models.LoadNetwork(file.text));
+        m_models.Add(name, m_models.LoadNetwork(file.text)).file = ResolveInputPath(file.text);
     }
     catch (const Error& error)
     {
@@ -396,6 +396,11 @@ void MelEditor::SaveTo(MelModel& model, const MelArgument& file, const MelStatem
     const std::string path = ResolveOutputPath(file.text);
     for (const std::vector<NamedFile>* other : {&m_filesRead, &m_dumpFiles})
         RequireNotRead({"the model", path}, *other, file.where);
+    for (const std::string& name : m_models.Names())
+        if (const MelModel& loaded = *m_models.Find(name);
+            &loaded != &model && !loaded.file.empty() && IsSameFile(loaded.file, path))
+            m_log.Warn(Concat(file.where.Location(), ": '", file.text, "', the file of model '", name,
+                              "', is replaced by model '", model.name, "'"));
     m_modelFiles.push_back({"the model saved at " + file.where.Location(), path});
     if (m_mode == Mode::Run)
         SaveIfChanged(*model.network, path, m_log);

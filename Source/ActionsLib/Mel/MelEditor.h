@@ -33,6 +33,7 @@ struct MelModel
     std::string name;
     std::unique_ptr<ComputationNetwork> network;
     std::unique_ptr<NdlBuilder> ndl;
+    std::string file = {}; // from which it was loaded; may be empty
 };
 
 // A parsed name or pattern such as "m1.L3.*": the model, and the pattern within the model.

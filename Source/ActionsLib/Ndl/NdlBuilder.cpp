@@ -37,6 +37,15 @@ constexpr GroupName c_arrays[] = {
     {"NodesReqMultiSeqHandling", std::nullopt},
 };
 
+// "; did you mean 'OutputNodes'?", empty for a name that resembles no node array.
+std::string SimilarArrays(const std::string& name)
+{
+    std::vector<std::string> names;
+    for (const GroupName& array : c_arrays)
+        names.emplace_back(array.name);
+    return DidYouMean(name, names);
+}
+
 // True for the same place of a text that may have been read twice.
 bool IsSamePlace(const SourcePos& a, const SourcePos& b)
 {
@@ -440,12 +449,9 @@ void NdlBuilder::Execute(Scope& scope, const NdlStatement& statement)
 // Fails for a list that is assigned to anything but a node array.
 void NdlBuilder::FailList(const NdlStatement& statement)
 {
-    std::vector<std::string> names;
-    for (const GroupName& array : c_arrays)
-        names.emplace_back(array.name);
     FailAt(statement.where, ErrorKind::Config, "'", statement.name,
            "' is given a list; only FeatureNodes, LabelNodes, CriteriaNodes, EvalNodes and OutputNodes take one",
-           DidYouMean(statement.name, names));
+           SimilarArrays(statement.name));
 }
 
 void NdlBuilder::Define(Scope& scope, const NdlStatement& statement, Value value)
@@ -523,6 +529,9 @@ NdlBuilder::Value NdlBuilder::Alias(Scope& scope, const NdlStatement& statement)
     if (symbol == scope.symbols.end() || symbol->second.isFormal)
         return value;
     const std::string newName = scope.prefix + statement.name;
+    if (const std::string similar = SimilarArrays(statement.name); !similar.empty())
+        Warn(statement.where,
+             Concat("'", statement.name, "' is not a list of nodes, so '", other, "' is renamed to it", similar));
     if (value.kind == Value::Kind::Node)
         AtPlace(statement.where, [&] { m_network.Rename(value.node, newName); });
     else if (value.kind == Value::Kind::Instance)

@@ -125,7 +125,7 @@ std::vector<std::string> UnusedRecurrentLayers(const std::string& kind, const Si
                                std::to_string(number - 1));
         else if (isTaken && stuck)
             problems.push_back(text + " has no effect behind " + std::to_string(*stuck) +
-                               ": the numbers are taken in order, and no layer takes that; leave it out");
+                               ": the numbers are used in order, and no layer uses this one; remove it");
         if (!isTaken && !stuck)
             stuck = number;
         before = std::max(before, number);

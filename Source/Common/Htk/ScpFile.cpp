@@ -1,10 +1,10 @@
 // Parsing of script files.
 #include "Common/Htk/ScpFile.h"
 
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "Common/DataFile.h"
 
 #include <algorithm>
 #include <optional>

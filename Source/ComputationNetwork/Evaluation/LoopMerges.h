@@ -41,9 +41,10 @@ public:
         PackedOperand weights;
         PackedOperand transposedWeights;
         MatrixView valueView, gradientView, stackedView;
-        bool isPacked = false; // the weights are packed in this pass
-        bool isOfStep = false; // the value holds one time step only
-        bool isZeroed = true;  // the gradient is zeroed before the first time step
+        bool isPacked = false;  // the weights are packed in this pass, or need not be
+        bool isInPlace = false; // the parts are multiplied by single columns
+        bool isOfStep = false;  // the value holds one time step only
+        bool isZeroed = true;   // the gradient is zeroed before the first time step
     };
 
     // members: the loop's nodes. consumers: those of each member. wanted: nodes whose values are read elsewhere; they

@@ -141,9 +141,12 @@ void LoopStep::BeginForward()
                 Ops::Copy(weights, group->stackedView.Rows(row, weights.rows));
             row += weights.rows;
         }
+        // The weights of products with a single column are read in place.
+        group->isInPlace =
+            m_device.IsHostMemory() && m_layout->ParallelSequences() == 1 && group->stackedView.data == nullptr;
         // If the first product has a single column, it is computed while its weights are packed.
-        group->isPacked = isApart || m_layout->TimeSteps() == 0 || !IsRepeated(*group, first);
-        if (group->isPacked)
+        group->isPacked = group->isInPlace || isApart || m_layout->TimeSteps() == 0 || !IsRepeated(*group, first);
+        if (group->isPacked && !group->isInPlace)
             group->weights.Pack(group->parts, Ops::Transpose::No);
     }
     LoopChain::Bind(m_forwardChains);
@@ -175,6 +178,16 @@ void LoopStep::MultiplyGroup(Group& group, const Part& part) const
     const MatrixView operand = group.operand->Value().Columns(part.firstColumn, part.sequences);
     const MatrixView value =
         group.valueView.Columns(group.isOfStep ? part.firstSequence : part.firstColumn, part.sequences);
+    if (group.isInPlace)
+    {
+        size_t row = 0;
+        for (const MatrixView& weights : group.parts)
+        {
+            Ops::Multiply(weights, Ops::Transpose::No, operand, Ops::Transpose::No, value.Rows(row, weights.rows));
+            row += weights.rows;
+        }
+        return;
+    }
     if (!IsRepeated(group, part.time))
         return group.weights.Multiply(operand, value);
     if (std::exchange(group.isPacked, true))

@@ -108,8 +108,8 @@ public:
     std::string DescribeFields() const override;
 
     bool IsSparseInput() const { return m_isSparseInput; }
-    // True: a backward pass computes the gradient of the data, as for a trained parameter. Default: false. Set before an
-    // evaluator is made.
+    // True: a backward pass computes the gradient of the data, as for a trained parameter. Default: false. Set before
+    // an evaluator is made.
     void SetTakesGradient(bool takesGradient) { m_takesGradient = takesGradient; }
     bool IsTrainableLeaf() const override { return m_takesGradient; }
     void SetSampleShape(const TensorShape& shape);

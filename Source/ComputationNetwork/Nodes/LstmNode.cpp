@@ -184,16 +184,16 @@ void LstmNode::BeginForwardProp()
         m_history[m_current].isValid = false;
     const History& history = m_history[m_current];
     const size_t rows = layout.ParallelSequences();
-    const bool goesOn = history.isValid && history.values.Columns() == AllSequences(layout);
+    const bool continues = history.isValid && history.values.Columns() == AllSequences(layout);
     m_sources.resize(layout.Columns());
     for (size_t time = 0; time < layout.TimeSteps(); time++)
         for (size_t row = 0; row < rows; row++)
         {
             const bool isStart = layout.IsBeyondStart(row, time, 1); // also true for a gap
-            m_sources[time * rows + row] = isStart    ? Source::Start
-                                           : time > 0 ? Source::StepBefore
-                                           : goesOn   ? Source::MinibatchBefore
-                                                      : Source::Start;
+            m_sources[time * rows + row] = isStart     ? Source::Start
+                                           : time > 0  ? Source::StepBefore
+                                           : continues ? Source::MinibatchBefore
+                                                       : Source::Start;
         }
 }
 

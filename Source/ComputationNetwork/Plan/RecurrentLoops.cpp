@@ -180,7 +180,7 @@ private:
     }
 
     std::unordered_set<const ComputationNode*> m_members;
-    std::unordered_map<const ComputationNode*, bool> m_isFinished; // of the opened nodes
+    std::unordered_map<const ComputationNode*, bool> m_isFinished; // per opened node: all its inputs are visited
     std::vector<std::pair<ComputationNodePtr, size_t>> m_stack;    // with the next input of each
     std::vector<ComputationNodePtr> m_order;
 };

@@ -86,7 +86,7 @@ void CpuKernels::Elementwise(const ElementwiseCall& call, const TensorView& outp
           });
 }
 
-// Stretch by stretch, after what is there was multiplied by beta.
+// Adds range by range, after the output was multiplied by beta.
 void CpuKernels::ElementwiseOverData(const ElementwiseCall& call, std::span<const uint8_t> mask,
                                      const TensorView& output)
 {

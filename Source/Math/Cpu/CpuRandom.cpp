@@ -1,4 +1,4 @@
-// The original's random streams. Not in the files of the instruction sets: a fused multiply-add would change last bits.
+// The original's random streams. Compiled once, without FMA, which would change the last bits.
 #include "Common/Random.h"
 #include "Math/Cpu/CpuKernels.h"
 #include "Math/Cpu/ThreadPool.h"
@@ -101,7 +101,7 @@ void ToCanonical(const int32_t* outputs, double* values, size_t count)
     }
 }
 
-// Calls convert(values, count, target) with uniform numbers for stretches of each column, in the stream's order.
+// Calls convert(values, count, target) with uniform numbers for ranges of each column, in the stream's order.
 template <class T, class Convert>
 void FillFromStream(const MatrixView& output, uint64_t seed, ThreadPool& pool, Convert&& convert)
 {

@@ -68,7 +68,7 @@ struct PlanarMemory
     GrowingMemory planes;
 };
 
-// The functions are there for float and double. What they return lies in the memory given, or is the operand itself.
+// The functions are there for float and double. The results lie in the given memory, or is the operand itself.
 
 // The weights in panels of maps.
 template <class T>

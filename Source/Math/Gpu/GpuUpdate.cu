@@ -78,7 +78,7 @@ struct DeviceFunctions
     CNTK_HOST_DEVICE static double ToNumber(uint64_t whole) { return double(whole); }
 };
 
-constexpr unsigned c_sumBlocks = c_threads; // so that one block can add up the sums of all
+constexpr unsigned c_sumBlocks = c_threads; // one block adds up all partial sums
 
 // The arguments that change from one update to the next.
 template <class T>

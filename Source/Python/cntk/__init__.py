@@ -9,24 +9,32 @@ Files of this package, one subject each; Source/Python has the bindings they sta
 
     errors.py       exceptions (ErrorBinding.cpp)
     axis.py         dynamic axes (AxisBinding.cpp)
+    nodes.py        functions of all node types, generated (GenerateNodes.py)
     ops.py          leaves and operators (LeafBinding.cpp, OperationBinding.cpp)
     sequence.py     operations on whole sequences
     initializer.py  initial values of parameters
     io.py           forms of data: one_hot (DataConversion.cpp)
-    function.py     methods of nodes: eval, grad, find_by_name (FunctionBinding.cpp, EvaluationBinding.cpp)
+    function.py     methods of nodes: eval, grad, clone, save, .. (FunctionBinding.cpp, EvaluationBinding.cpp, ModelBinding.cpp)
+    learners.py     learners and schedules
+    trainer.py      Trainer (TrainerBinding.cpp)
+    context.py      SGDParams, LocalExecutionContext, DelayedExecutionContext (ContextBinding.cpp)
+    reader.py       readers: plugins and arrays (ReaderBinding.cpp)
 
 There is no arithmetic in Python: everything is computed by the engine, through Source/Api.
 """
 import os as _os
 
 from ._cntk import DynamicAxis, Function, __version__
-from . import axis as _axis, initializer, io as _io, ops, sequence
+from . import axis as _axis, initializer, io as _io, learners, nodes, ops, reader, sequence
 from .axis import dynamic_axis
+from .context import DeferredExecutionContext, DelayedExecutionContext, LocalExecutionContext, SGDParams
 from .errors import ConfigError, DataError, DeviceError, Error, InternalError, ModelError, OutOfMemoryError, UsageError
-from .function import Variable, eval
+from .function import Variable, combine, eval, load_model
 from .io import one_hot
+from .learners import adagrad, adam, fsadagrad, momentum_sgd, rmsprop, schedule, sgd
 from .ops import *
 from .ops import abs, input, slice
+from .trainer import Trainer
 
 # Names of Python's builtins (input, eval, abs, slice) are left out: `from cntk import *` does not replace them.
 _BUILTINS = {"input", "eval", "abs", "slice", "round", "min", "max", "sum", "pow"}

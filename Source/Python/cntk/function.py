@@ -1,4 +1,7 @@
 """Methods of nodes that compute: eval, grad, search by name."""
+import os
+import warnings
+
 from . import _cntk
 from ._cntk import Function
 from .errors import ModelError, UsageError
@@ -87,3 +90,138 @@ def find_by_name(self, name):
 Function.eval = _eval
 del Function._eval
 _eval.__name__ = "eval"
+
+
+# ---- composition ----
+
+def _pairs(substitutions):
+    return [] if not substitutions else [(key, _cntk.as_node(value)) for key, value in substitutions.items()]
+
+
+@_method
+def clone(self, method="share", substitutions=None):
+    """A copy with other leaves or nodes.
+
+    method: 'share' (parameters are shared), 'clone' (new parameters with the same values) or 'freeze' (constants).
+    """
+    if method not in ("share", "clone", "freeze"):
+        raise ModelError("clone: the method is %r; expected 'share', 'clone' or 'freeze'" % (method,))
+    return _cntk.copy(self, _pairs(substitutions), method)
+
+
+@_method
+def replace_placeholders(self, substitutions):
+    """Replaces placeholders in place and returns the node. Closes loops, and checks them then."""
+    _cntk.replace_placeholders(self, _pairs(substitutions))
+    return self
+
+
+@_method
+def replace_placeholder(self, substitution):
+    """Replaces the only placeholder in place and returns the node."""
+    placeholders = self.placeholders
+    if len(placeholders) != 1:
+        raise ModelError("%r has %d placeholders; replace_placeholder needs one" % (self, len(placeholders)))
+    return self.replace_placeholders({placeholders[0]: substitution})
+
+
+def _bind(self, args, named):
+    """Returns the substitutions for a call."""
+    arguments = list(self.arguments) + list(self.placeholders)
+    if len(args) > len(arguments):
+        raise TypeError("%r has %d arguments, but %d values are given" % (self, len(arguments), len(args)))
+    bound = dict(zip(arguments, args))
+    for name, value in named.items():
+        found = [node for node in arguments if node.given_name == name]
+        if len(found) != 1:
+            raise TypeError("%r has %s named '%s'" % (self, "no argument" if not found else "two arguments", name))
+        if found[0] in bound:
+            raise TypeError("%r got two values for the argument '%s'" % (self, name))
+        bound[found[0]] = value
+    return bound
+
+
+@_method
+def __call__(self, *args, **named):
+    """With data for all arguments: the value. With a node among them: a copy with arguments replaced."""
+    if len(args) == 1 and isinstance(args[0], dict) and not named:
+        bound = dict(args[0])
+    else:
+        bound = _bind(self, args, named)
+    if any(isinstance(value, Function) for value in bound.values()):
+        return self.clone("share", bound)
+    return self.eval(bound)
+
+
+# ---- files ----
+
+@_method
+def save(self, path):
+    """Writes a model file of the program."""
+    _save([self], path)
+
+
+def _save(nodes, path):
+    changed = _cntk.save(nodes, os.fspath(path))
+    if changed:
+        warnings.warn("the file keeps other names: " + ", ".join(changed), stacklevel=3)
+
+
+def load_model(path, dtype=None):
+    """Loads a model file of the program: its output node, or all its roots combined."""
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise FileNotFoundError(2, "No such file or directory", path)
+    roots = _cntk.load(path, dtype)
+    return roots[0] if len(roots) == 1 else combine(roots)
+
+
+class CombinedFunction:
+    """Several nodes as one: eval gives a dict. Made by combine."""
+
+    def __init__(self, nodes):
+        self.outputs = tuple(_cntk.as_node(node) for node in nodes)
+        if not self.outputs:
+            raise ModelError("combine() needs at least one node")
+
+    def eval(self, arguments=None, outputs=None):
+        """Computes all nodes in one pass: a dict of nodes and values."""
+        nodes = list(self.outputs if outputs is None else outputs)
+        return dict(zip(nodes, _cntk.evaluate(nodes, arguments)))
+
+    def _of_all(self, name):
+        return tuple(dict.fromkeys(node for output in self.outputs for node in getattr(output, name)))
+
+    parameters = property(lambda self: self._of_all("parameters"))
+    constants = property(lambda self: self._of_all("constants"))
+    arguments = property(lambda self: self._of_all("arguments"))
+    placeholders = property(lambda self: self._of_all("placeholders"))
+
+    def find_all_with_name(self, name):
+        """All nodes at or below the outputs with the name."""
+        return list(dict.fromkeys(node for output in self.outputs for node in output.find_all_with_name(name)))
+
+    find_by_name = find_by_name
+
+    def save(self, path):
+        """Writes a model file of the program."""
+        _save(list(self.outputs), path)
+
+    def __call__(self, *args, **named):
+        bound = dict(args[0]) if len(args) == 1 and isinstance(args[0], dict) else _bind(self, args, named)
+        if any(isinstance(value, Function) for value in bound.values()):
+            return CombinedFunction([node.clone("share", bound) for node in self.outputs])
+        return self.eval(bound)
+
+    def __getitem__(self, index):
+        return self.outputs[index]
+
+    def __repr__(self):
+        return "combine(%s)" % ", ".join(map(repr, self.outputs))
+
+
+def combine(*nodes):
+    """Several nodes as one Function with `outputs`; eval gives a dict."""
+    if len(nodes) == 1 and isinstance(nodes[0], (list, tuple)):
+        nodes = nodes[0]
+    return CombinedFunction(nodes)

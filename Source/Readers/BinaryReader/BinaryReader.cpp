@@ -1,9 +1,9 @@
 // Sections of binary files as streams.
 #include "Readers/BinaryReader/BinaryReader.h"
 
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "Common/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <cstring>

@@ -164,7 +164,7 @@ BinaryWriter<ElemType>::BinaryWriter(const ReaderContext& context)
 {
     const ConfigParameters& config = context.config;
     m_path = ResolveOutputPath(ReadOptions<BinaryWriterOptions>(config).wfile);
-    RequireNotReadBesides(config, {"wfile", m_path}, config.WhereOf("wfile"));
+    RequireNotReadByOthers(config, {"wfile", m_path}, config.WhereOf("wfile"));
     if (context.listed != nullptr)
         context.listed->RequireNone({"wfile", m_path}, config.WhereOf("wfile"));
     for (const std::string& name : config.BlockNames())

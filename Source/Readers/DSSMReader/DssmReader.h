@@ -1,9 +1,9 @@
 // DSSMReader: pairs of a document and a query, each a sparse row of a binary file of its own.
 #pragma once
 
+#include "Common/DataFile.h"
 #include "Common/ReaderInterface.h"
 #include "Readers/ReaderLib/BinaryCursor.h"
-#include "Common/DataFile.h"
 #include "Readers/ReaderLib/SparseColumns.h"
 #include "Readers/ReaderLib/SparseRecordReader.h"
 

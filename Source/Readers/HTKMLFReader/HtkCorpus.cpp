@@ -1,11 +1,11 @@
 // Reads the lists and labels, and makes sure that all streams have the same utterances with the same lengths.
 #include "Readers/HTKMLFReader/HtkCorpus.h"
 
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Common/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 
 #include <algorithm>
@@ -179,9 +179,6 @@ const PiecewiseFile& HtkLatticeStream::Open(size_t utterance)
     std::array<char, 2> first{};
     m_file->Read(0, first.data(), std::min(first.size(), m_file->Size()));
     const std::string_view begin(first.data(), first.size());
-    if (begin == "\x1F\x8B")
-        Fail(ErrorKind::Data, m_toc.Location(utterance), ": file of lattices '", resolved,
-             "' is compressed by gzip; unpack it, and list the unpacked file with the offsets in it");
     RequirePlainText(begin, Concat("file of lattices '", resolved, "'"));
     m_openPath = &path;
     return *m_file;

@@ -4,10 +4,10 @@
 
 #include "Common/FileClashes.h"
 #include "Common/Htk/HtkFile.h"
+#include "Common/Htk/ScpFile.h"
 #include "Readers/HTKMLFReader/HtkOptions.h"
 #include "Readers/HTKMLFReader/LatticeToc.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
-#include "Common/Htk/ScpFile.h"
 #include "Readers/HTKMLFReader/SlfFile.h"
 
 #include <cstddef>
@@ -100,9 +100,9 @@ struct HtkLabelStream
     size_t classes = 0;
     StateList states;
     LabelTable table;
-    std::string source; // of the labels, for messages
+    std::string source; // file of the labels, for messages
     // With a target mapping: `rows` elements for each class.
-    size_t rows = 0; // of the stream
+    size_t rows = 0; // rows per frame
     std::vector<float> targets;
 };
 

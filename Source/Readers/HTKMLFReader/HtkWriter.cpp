@@ -1,14 +1,14 @@
 // Writes files of kind USER, big-endian, 10 ms a vector.
 #include "Readers/HTKMLFReader/HtkWriter.h"
 
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/FileClashes.h"
-#include "Common/Log.h"
-#include "Common/Text.h"
 #include "Common/Htk/HtkFile.h"
 #include "Common/Htk/ScpFile.h"
-#include "Common/DataFile.h"
+#include "Common/Log.h"
+#include "Common/Text.h"
 #include "Readers/ReaderLib/OutputColumns.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 

@@ -1,11 +1,11 @@
 // Parsing of label files.
 #include "Readers/HTKMLFReader/MlfFile.h"
 
+#include "Common/DataFile.h"
 #include "Common/Error.h"
+#include "Common/Htk/ScpFile.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
-#include "Common/Htk/ScpFile.h"
-#include "Common/DataFile.h"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // Parses a lattice: its lines and fields, header, nodes and arcs.
 #include "Readers/HTKMLFReader/SlfFile.h"
 
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
-#include "Common/DataFile.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,6 +2,7 @@
 #include "Readers/ImageReader/ImageReader.h"
 
 #include "Common/AllowedCores.h"
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"

@@ -1,10 +1,10 @@
 // Reads the blocks, token files and the word map.
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
 #include "Readers/LUSequenceReader/LuReader.h"
-#include "Common/DataFile.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,9 @@
 // The exported functions of the plugin: a reader and a writer.
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/PluginExports.h"
 #include "Common/Text.h"
 #include "Readers/LUSequenceReader/LuReader.h"
-#include "Common/DataFile.h"
 #include "Readers/ReaderLib/WordWriter.h"
 
 #include <algorithm>

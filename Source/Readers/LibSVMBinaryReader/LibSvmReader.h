@@ -2,9 +2,9 @@
 // order of the file.
 #pragma once
 
+#include "Common/DataFile.h"
 #include "Common/ReaderInterface.h"
 #include "Readers/ReaderLib/BinaryCursor.h"
-#include "Common/DataFile.h"
 #include "Readers/ReaderLib/SparseColumns.h"
 #include "Readers/ReaderLib/SparseRecordReader.h"
 

@@ -112,7 +112,7 @@ private:
 
     // Returns a spare item, or a new one until as many items exist as may be in use. Items then take turns, so that the
     // growth of buffers does not depend on which thread is faster.
-    Item ToBeFilled()
+    Item FreeItem()
     {
         for (; m_largest > 0 && m_made > m_room && !m_spare.empty(); --m_made) // items have become larger
             m_spare.pop_back();
@@ -176,7 +176,7 @@ private:
             if (m_quit)
                 return;
             m_busy = true;
-            Item item = ToBeFilled();
+            Item item = FreeItem();
             lock.unlock();
             bool made = false;
             std::exception_ptr error;

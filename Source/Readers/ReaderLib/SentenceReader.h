@@ -2,8 +2,8 @@
 // the grammar of the text, the choice of the sentences of a minibatch, and the streams.
 #pragma once
 
-#include "Common/Random.h"
 #include "Common/DataFile.h"
+#include "Common/Random.h"
 #include "Readers/ReaderLib/MinibatchPipe.h"
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // Reading vocabularies, and messages about malformed ones.
 #include "Readers/ReaderLib/Vocabulary.h"
 
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
-#include "Common/DataFile.h"
 
 #include <algorithm>
 

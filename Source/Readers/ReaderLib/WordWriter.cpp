@@ -66,7 +66,7 @@ WordWriter<ElemType>::WordWriter(const ReaderContext& context, const LoadVocabul
         Output output;
         output.words = WithPosition(block.WhereOf("token"), [&] { return load(ResolveInputPath(options.token)); });
         output.best = std::min(options.nbest, output.words.Size());
-        RequireNotReadBesides(config, {"file", options.file}, block.WhereOf("file"));
+        RequireNotReadByOthers(config, {"file", options.file}, block.WhereOf("file"));
         RequireNotRead({"file", options.file}, written, block.WhereOf("file"));
         written.push_back({name + ":file", options.file});
         if (context.listed != nullptr)

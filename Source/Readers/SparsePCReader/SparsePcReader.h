@@ -1,9 +1,9 @@
 // SparsePCReader: records of sparse features and one label value from one binary file, in the order of the file.
 #pragma once
 
+#include "Common/DataFile.h"
 #include "Common/ReaderInterface.h"
 #include "Readers/ReaderLib/BinaryCursor.h"
-#include "Common/DataFile.h"
 #include "Readers/ReaderLib/ReaderOptions.h"
 #include "Readers/ReaderLib/SparseColumns.h"
 #include "Readers/ReaderLib/SparseRecordReader.h"

@@ -221,7 +221,7 @@ CriterionSums::CriterionSums(std::vector<ComputationNodePtr> nodes, Device& devi
 {
     if (m_onHost || m_nodes.empty())
         return;
-    m_totals = Matrix(m_nodes.size() + Ops::c_rowsBehindTotals, 1, DataType::Float64, device);
+    m_totals = Matrix(m_nodes.size() + Ops::c_rowsAfterTotals, 1, DataType::Float64, device);
     m_fetched.assign(m_totals.Rows(), 0.0);
     m_numbers.resize(m_nodes.size());
     m_work.emplace(device, "the sum of criteria");

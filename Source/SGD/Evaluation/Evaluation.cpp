@@ -118,7 +118,9 @@ EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector
         roots = settings.tracer->AddTo(nodes);
         settings.tracer->UseLabels(source.Streams());
     }
-    Evaluator evaluator(network, roots);
+    EvaluatorOptions options;
+    options.keepValues = settings.keepValues;
+    Evaluator evaluator(network, roots, options);
     source.BindTo(NodesToRead(network, roots));
     for (const NodeWarning& warning : source.Warnings())
         log.Warn(warning.text);

@@ -20,11 +20,12 @@ struct EvaluationSettings
     size_t minibatchSize = 40960;
     size_t epochSize = 0; // 0: all data
     size_t numMBsToShowResult = 100;
-    int traceLevel = 0;                        // > 0: intermediate lines
-    std::function<bool()> stopRequested = {};  // true: Interrupted is thrown after the minibatch
-    std::function<void()> afterMinibatch = {}; // called when the values of a minibatch are available
-    NodeTracer* tracer = nullptr;              // prints values after each forward pass; null: nothing is traced
-    std::string tracedAs = "minibatch";        // name of a minibatch in the tracer's output
+    int traceLevel = 0;                              // > 0: intermediate lines
+    std::function<bool()> stopRequested = {};        // true: Interrupted is thrown after the minibatch
+    std::function<void()> afterMinibatch = {};       // called when the values of a minibatch are available
+    std::vector<ComputationNodePtr> keepValues = {}; // their values are then available, too
+    NodeTracer* tracer = nullptr;                    // prints values after each forward pass; null: nothing is traced
+    std::string tracedAs = "minibatch";              // name of a minibatch in the tracer's output
 };
 
 struct EvaluationResult

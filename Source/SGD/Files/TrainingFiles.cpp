@@ -166,7 +166,7 @@ std::optional<size_t> TrainingFiles::NewestCheckpoint() const
 std::optional<size_t> TrainingFiles::FindResumePoint(size_t atMost) const
 {
     // Checks only epochs that have files: maxEpochs may be a billion.
-    for (const size_t epochs : ModelsBehind(std::nullopt))
+    for (const size_t epochs : LaterModels(std::nullopt))
         if (epochs <= atMost && WhyUnusable(epochs).empty())
             return epochs;
     return std::nullopt;
@@ -196,7 +196,7 @@ std::string TrainingFiles::StampOf(size_t epochsDone) const
     return stamp;
 }
 
-std::vector<size_t> TrainingFiles::ModelsBehind(std::optional<size_t> behind) const
+std::vector<size_t> TrainingFiles::LaterModels(std::optional<size_t> behind) const
 {
     std::vector<size_t> numbers = NumbersOfFiles(m_modelPath, "");
     std::erase_if(numbers, [&](size_t epochs) { return epochs >= m_maxEpochs || (behind && epochs <= *behind); });

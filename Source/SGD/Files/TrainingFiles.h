@@ -82,7 +82,7 @@ public:
     // Returns a text that changes whenever a network of M(e) is written again; empty if the model is missing.
     std::string StampOf(size_t epochsDone) const;
     // Returns the numbers of epochs above `behind` (none: all) that have a model, in descending order.
-    std::vector<size_t> ModelsBehind(std::optional<size_t> behind) const;
+    std::vector<size_t> LaterModels(std::optional<size_t> behind) const;
 
     // Returns the checkpoints that are obsolete when model and checkpoint of epochsDone exist. The previous checkpoint
     // is needed until the training is over, in case the newest files are damaged. interval: learnRateAdjustInterval of

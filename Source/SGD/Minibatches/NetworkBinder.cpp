@@ -55,7 +55,8 @@ void CheckDimension(const InputValueNode& node, const StreamInfo& stream)
                               : "expected dim of the reader and the input dimension of the network to agree");
 }
 
-// Gives target the sequences of source. Changes and allocates nothing if they are equal.
+} // namespace
+
 void AssignLayout(MBLayout& target, const MBLayout& source)
 {
     if (source.IsFrameMode())
@@ -76,6 +77,9 @@ void AssignLayout(MBLayout& target, const MBLayout& source)
             target.AddSequence(sequence.id, sequence.row, sequence.begin, sequence.end);
     }
 }
+
+namespace
+{
 
 // Returns the nodes from which the roots are computed. Inputs below a computed statistic are not needed: for example,
 // the labels if the output subtracts their prior.

@@ -22,6 +22,9 @@ struct NodeWarning
     ComputationNodePtr node;
 };
 
+// Gives target the sequences of source. Changes and allocates nothing if they are equal.
+void AssignLayout(MBLayout& target, const MBLayout& source);
+
 class NetworkBinder
 {
 public:

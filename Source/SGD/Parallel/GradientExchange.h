@@ -63,7 +63,7 @@ private:
     struct Union
     {
         Coverage coverage = Coverage::Nothing;
-        std::vector<int32_t> columns = {}; // unless All
+        std::vector<int32_t> columns = {}; // column indices; empty for All
     };
     struct Parameter
     {

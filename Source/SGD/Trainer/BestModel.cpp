@@ -31,10 +31,10 @@ bool BestModel::StopsAfter(size_t epochsDone, double value)
     const std::string path = m_setup.files.BestModel();
     if (m_earlyStopping.Observe(epochsDone, value))
     {
-        SaveModels(m_setup.networks, m_setup.files, path);
-        m_setup.log.Print("%s epoch %zu is the best so far (%.8g); its model is '%s'.\n",
-                          m_earlyStopping.MayStop() ? "Early stopping:" : "keepModels:", epochsDone,
-                          TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), value), path.c_str());
+        m_setup.SaveModelsAs(path);
+        m_setup.log.Tell("%s epoch %zu is the best so far (%.8g); its model is '%s'.\n",
+                         m_earlyStopping.MayStop() ? "Early stopping:" : "keepModels:", epochsDone,
+                         TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), value), path.c_str());
     }
     return m_earlyStopping.ShouldStop(epochsDone);
 }

@@ -248,7 +248,7 @@ void WarnOfOtherListedRate(const Checkpoint& checkpoint, const std::string& path
 void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<size_t> newest, Log& log)
 {
     constexpr size_t c_mostNamed = 4;
-    const std::vector<size_t> models = files.ModelsBehind(newest);
+    const std::vector<size_t> models = files.LaterModels(newest);
     if (models.empty())
         return;
     std::string named;
@@ -261,11 +261,11 @@ void WarnOfPassedOver(const TrainingFiles& files, bool makeMode, std::optional<s
         named += Concat(" and ", models.size() - c_mostNamed, " more");
     if (makeMode)
         log.Warn(Concat("models of more epochs are passed over: ", named, "; the training ",
-                        newest ? Concat("continues from '", files.Model(*newest), "'") : "begins anew",
+                        newest ? Concat("continues from '", files.Model(*newest), "'") : "restarts",
                         " and writes over them (where a copy changed the files' times, stop it, and touch the models "
                         "in the order of their epochs)"));
     else
-        log.Print("makeMode=false: the training begins anew; models of an earlier one are written over as its epochs "
+        log.Print("makeMode=false: the training restarts; models of an earlier one are overwritten as its epochs "
                   "end: %s\n",
                   named.c_str());
 }

@@ -119,7 +119,7 @@ EpochSettings Trainer::PrepareEpoch(size_t epoch)
 {
     EpochSettings settings = SettingsOf(m_setup, m_state, epoch, ListedSize(epoch));
     settings.gradientCheckDigits = m_options.gradientCheck ? int(m_options.sigFigs) : 0;
-    settings.goesOn = [this, epoch]
+    settings.continues = [this, epoch]
     {
         if (m_setup.StopRequested())
             return false;
@@ -144,13 +144,13 @@ EpochResult Trainer::TrainEpoch(size_t epoch)
     EpochSettings settings = PrepareEpoch(epoch);
     m_checkpoints.BeginInterval();
     m_setup.progress.BeginEpoch(StartOf(m_setup, m_state, settings));
-    settings.goesOnFromTrial = m_search.BeginEpoch();
-    if (settings.goesOnFromTrial)
+    settings.continuesTrial = m_search.BeginEpoch();
+    if (settings.continuesTrial)
         m_setup.progress.RepeatTrial();
     if (m_resumed)
     {
         WarnOfOtherOptionsWithin(epoch);
-        m_log.Print("Going on behind minibatch %zu of the epoch.\n", m_resumed->point.minibatches);
+        m_log.Print("Resuming after minibatch %zu of the epoch.\n", m_resumed->point.minibatches);
     }
     EpochResult result = m_setup.RunLoop(settings);
     m_resumed.reset();
@@ -205,6 +205,7 @@ void Trainer::PrintEndOfEpoch(size_t epoch, const EpochResult& result)
     end.seconds = result.seconds;
     end.secondsWaited = result.secondsWaited;
     end.secondsExchanged = result.secondsExchanged;
+    end.bytes = m_setup.evaluator.BytesAllocated();
     std::vector<std::string> evaluations;
     for (const ComputationNodePtr& node : m_setup.nodes.evaluations)
         evaluations.push_back(node->Name());
@@ -275,6 +276,7 @@ CriterionAverages Trainer::Validate(size_t epoch)
         m_setup.request.workers->TakeFirst(std::as_writable_bytes(std::span(values)));
     CriterionAverages averages;
     averages.criterion = values[0];
+    averages.samples = validation.samples;
     averages.evaluations.assign(values.begin() + 1, values.end());
     m_setup.progress.ShowValidation(averages);
     if (!std::isfinite(averages.criterion))
@@ -432,7 +434,7 @@ void Trainer::Save(size_t epochsDone)
 void Trainer::EndEarly(size_t epochsDone, size_t savedEpochs)
 {
     m_best.Take(epochsDone);
-    SaveModels(m_setup.networks, m_setup.files, m_setup.files.FinalModel());
+    m_setup.SaveModelsAs(m_setup.files.FinalModel());
     m_checkpoints.RemoveWithin(); // of an epoch after the last saved one
     RemoveObsolete(m_setup.files, m_options, savedEpochs, true);
 }

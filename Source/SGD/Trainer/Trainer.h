@@ -30,7 +30,7 @@ public:
 
     // Takes the state from a checkpoint.
     void Restore(Checkpoint checkpoint, const std::string& path) { m_checkpoints.Restore(std::move(checkpoint), path); }
-    // Resumes the first epoch at this point. info: of the point's checkpoint, which Restore gets too.
+    // Resumes the first epoch at this point. info: the checkpoint that was passed to Restore.
     void ResumeWithinEpoch(const WithinEpochPoint& point, const CheckpointInfo& info);
     void Run(size_t firstEpoch);
 

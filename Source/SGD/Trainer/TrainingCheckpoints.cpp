@@ -120,8 +120,14 @@ PositionWithin PositionIn(const CheckpointInfo& info)
 {
     const auto& extra = info.extra;
     PositionWithin within;
-    within.position = {size_t(NumberOf(extra, "withinMinibatches", 0)), size_t(NumberOf(extra, "withinSamples", 0)),
-                       NumbersOf(extra, "withinSums")};
+    within.position = {size_t(NumberOf(extra, "withinMinibatches", 0)),
+                       size_t(NumberOf(extra, "withinSamples", 0)),
+                       NumbersOf(extra, "withinSums"),
+                       {}};
+    if (extra.contains("withinReportedSums"))
+        within.position.reported = {size_t(NumberOf(extra, "withinReportedMinibatch", 0)),
+                                    size_t(NumberOf(extra, "withinReportedSamples", 0)),
+                                    NumbersOf(extra, "withinReportedSums")};
     if (extra.contains("withinEpochSize"))
         within.epochSize = size_t(NumberOf(extra, "withinEpochSize", 0));
     within.minibatchesOf = NumbersOf(extra, "withinMinibatchesOf");
@@ -147,7 +153,7 @@ void TrainingCheckpoints::Restore(Checkpoint checkpoint, const std::string& path
     {
         m_setup.log.Warn(Concat("'", path, "' is of a training with gradUpdateType=", other,
                                 ", which continues with gradUpdateType=", m_setup.learner.RuleName(),
-                                ": what it remembers of gradients is no use to that, and begins anew"));
+                                ": the saved optimizer state does not fit and is reset"));
         m_setup.learner.Reset();
     }
     m_setup.learner.RestoreExtra(info.extra);
@@ -179,7 +185,7 @@ void TrainingCheckpoints::ResetCriterionIfOther(const CheckpointInfo& info, cons
     if (before.empty() || m_setup.options.autoAdjust.autoAdjustLR != LearningRateSearch::AdjustAfterEpoch)
         return;
     m_setup.log.Warn(Concat("'", path, "' has ", before, ", and now the learning rate goes by ", now,
-                            ": the first of these is compared with nothing before"));
+                            ": the first new value has no predecessor"));
     m_state.rate.previousCriterion = std::numeric_limits<double>::infinity();
     m_state.rate.isAverageKnown = false;
 }
@@ -282,7 +288,7 @@ void TrainingCheckpoints::SaveCheckpointOf(size_t epochsDone)
 
 void TrainingCheckpoints::SaveModelsOf(size_t epochsDone)
 {
-    SaveModels(m_setup.networks, m_setup.files, m_setup.files.Model(epochsDone));
+    m_setup.SaveModelsAs(m_setup.files.Model(epochsDone));
     RemoveWithin();
     RemoveObsolete(m_setup.files, m_setup.options, epochsDone, epochsDone == m_setup.options.maxEpochs);
 }
@@ -301,6 +307,9 @@ CheckpointInfo TrainingCheckpoints::InfoWithin(size_t epoch)
     info.extra["withinSamples"] = std::to_string(position.samples);
     info.extra["withinEpochSize"] = std::to_string(m_setup.options.epochSize);
     info.extra["withinSums"] = ExactTexts(position.sums);
+    info.extra["withinReportedMinibatch"] = std::to_string(position.reported->minibatch);
+    info.extra["withinReportedSamples"] = std::to_string(position.reported->samples);
+    info.extra["withinReportedSums"] = ExactTexts(position.reported->sums);
     std::string states;
     for (const auto& state : m_delays)
         state->SaveState(states);
@@ -372,7 +381,7 @@ std::string TrainingCheckpoints::HowToResume(const std::string& model) const
     const bool isWithin = m_lastWithin && model == m_setup.files.Model(*m_lastWithin);
     const std::string begin = isWithin ? m_setup.files.Model(m_lastWithin->epochsDone) : model;
     std::string inTheWay;
-    for (const size_t epochs : m_setup.files.ModelsBehind(std::nullopt))
+    for (const size_t epochs : m_setup.files.LaterModels(std::nullopt))
     {
         if (m_setup.files.Model(epochs) == begin)
             break;
@@ -380,7 +389,7 @@ std::string TrainingCheckpoints::HowToResume(const std::string& model) const
     }
     return Concat("to continue from '", model, "', ",
                   inTheWay.empty() ? "" : Concat("move away ", inTheWay, " of an earlier training and "),
-                  "run it again with makeMode=true (with makeMode=false it begins anew)");
+                  "run it again with makeMode=true (with makeMode=false it restarts)");
 }
 
 } // namespace cntk

@@ -14,6 +14,7 @@
 namespace cntk
 {
 
+class RunListener;
 class Workers;
 
 // Results of an epoch, for callers that follow a training.
@@ -79,6 +80,7 @@ struct TrainingRequest
     std::function<void(const EpochReport& report)> epochDone;
     // Called after each minibatch; true: the training saves its state and throws Interrupted. May be empty.
     std::function<bool()> stopRequested;
+    RunListener* listener = nullptr; // receives all results; null: nobody
 };
 
 } // namespace cntk

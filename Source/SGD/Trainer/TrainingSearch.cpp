@@ -129,7 +129,7 @@ double TrainingSearch::RunTrial(const TrialStart& start, size_t epoch, const cha
     settings.learningRatePerSample = rate;
     settings.minibatchSize = minibatchSize;
     settings.epochSize = TrialSamples(epoch);
-    settings.goesOn = [this] { return !m_setup.StopRequested(); };
+    settings.continues = [this] { return !m_setup.StopRequested(); };
     m_setup.progress.BeginTrial(StartOf(m_setup, m_state, settings), prefix);
     start.Restore();
     EpochResult result = m_setup.RunLoop(settings);
@@ -225,7 +225,7 @@ void TrainingSearch::ExplainMomentum(size_t epoch)
         return;
     m_hasExplainedMomentum = true;
     m_log.Print("Trials of learning rates begin with the momentum of the epoch before, as in CNTK v1.1. It moves the "
-                "parameters at any rate, so a search may reject every rate. Expected momentumPerMB=0 with "
+                "parameters even at rate 0, so a search may reject every rate. Expected momentumPerMB=0 with "
                 "autoAdjustLR=searchBeforeEpoch.\n");
 }
 
@@ -233,7 +233,7 @@ void TrainingSearch::WarnOfNoRate(size_t epoch)
 {
     const std::string advice =
         TrialsInheritSteps(epoch)
-            ? "trials begin with the momentum of the epoch before, which moves the parameters at any rate; give "
+            ? "trials begin with the momentum of the epoch before, which moves the parameters even at rate 0; give "
               "momentumPerMB=0, or the rates of these epochs (learningRatesPerSample)"
             : Concat("give the rate of this epoch (learningRatesPerSample), or longer trials (numMiniBatch4LRSearch, "
                      "now ",

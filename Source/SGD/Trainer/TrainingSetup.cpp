@@ -6,8 +6,11 @@
 #include "ComputationNetwork/Nodes/SequenceCriterionNode.h"
 #include "SGD/Parallel/WorkerAgreement.h"
 #include "SGD/Schedules/Schedules.h"
+#include "SGD/Trainer/TrainingDescription.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace cntk
@@ -25,7 +28,7 @@ EvaluatorOptions TrainingEvaluatorOptions(const TrainingNodes& nodes, const Node
     return options;
 }
 
-ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool isDecoder)
+ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool isDecoder, RunListener* listener)
 {
     ProgressSettings settings;
     settings.traceLevel = options.traceLevel;
@@ -33,6 +36,7 @@ ProgressSettings ProgressSettingsOf(const SgdOptions& options, bool isDecoder)
     settings.firstMBsToShowResult = options.firstMBsToShowResult;
     settings.maxEpochs = options.maxEpochs;
     settings.ofDecoder = isDecoder;
+    settings.listener = listener;
     return settings;
 }
 
@@ -48,7 +52,7 @@ TrainingSetup::TrainingSetup(const TrainingRequest& trainingRequest, const Train
       learner(evaluator.Parameters(), options, Network().GetDataType(), Network().GetDevice(), request.trainingSeed,
               request.fsAdagradColumns != nullptr ? *request.fsAdagradColumns : 0),
       dropout(nodes.criterion, request.trainingSeed), batchNormalization(evaluator.Plan()),
-      progress(log, ProgressSettingsOf(options, files.Networks() > 1)),
+      progress(log, ProgressSettingsOf(options, files.Networks() > 1, request.listener)),
       loop(nodes, evaluator, source, learner, progress)
 {
     if (request.workers != nullptr)
@@ -215,6 +219,20 @@ EpochSettings SettingsOf(const TrainingSetup& setup, const TrainingState& state,
     return settings;
 }
 
+void TrainingSetup::SaveModelsAs(const std::string& path) const
+{
+    SaveModels(networks, files, path);
+    if (request.listener == nullptr)
+        return;
+    for (size_t i = 0; i < networks.size(); ++i)
+    {
+        std::error_code ignored;
+        const std::string file = files.OfNetwork(i, path);
+        request.listener->ModelIsSaved(
+            {file, size_t(std::filesystem::file_size(file, ignored)), ParametersOf(*networks[i])});
+    }
+}
+
 EpochStart StartOf(const TrainingSetup& setup, const TrainingState& state, const EpochSettings& settings)
 {
     const SgdOptions& options = setup.options;
@@ -225,6 +243,7 @@ EpochStart StartOf(const TrainingSetup& setup, const TrainingState& state, const
     start.effectiveMomentum =
         MomentumOfMinibatch(settings.momentumPerSample, setup.NominalSize(settings.epoch, settings.minibatchSize));
     start.momentumTimeConstant = MomentumTimeConstant(settings.momentumPerSample);
+    start.minibatchSize = settings.minibatchSize;
     start.expectedSamples = options.epochSize != 0 ? options.epochSize : state.epochSamples;
     if (SearchesMinibatchSize(options, settings.epoch))
         start.searchedMinibatchSize = settings.minibatchSize;

@@ -37,6 +37,8 @@ struct TrainingSetup
     EpochResult RunLoop(const EpochSettings& settings);
     // Returns the value of the first worker in all workers.
     bool Agrees(bool own) const;
+    // Saves the models of all networks below this path.
+    void SaveModelsAs(const std::string& path) const;
     // Copies what forward passes have changed, statistics of batch normalization, from the first worker that has had
     // data in the epoch to all others. minibatches: of this worker. Warns of workers without data.
     void EqualizeStatistics(size_t epoch, size_t minibatches);

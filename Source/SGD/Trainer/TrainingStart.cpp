@@ -8,6 +8,7 @@
 #include "SGD/Parallel/WorkerAgreement.h"
 #include "SGD/Trainer/ResumePoint.h"
 #include "SGD/Trainer/Trainer.h"
+#include "SGD/Trainer/TrainingDescription.h"
 
 #include <filesystem>
 #include <system_error>
@@ -189,6 +190,8 @@ void EndFinished(const TrainingRequest& request, const TrainingFiles& files, con
     if (checkpoint && request.fsAdagradColumns != nullptr && options.gradUpdateType == GradientUpdateType::FSAdaGrad &&
         !options.useAdagrad)
         *request.fsAdagradColumns = Learner::FsAdagradColumnsIn(checkpoint->info.extra, *request.fsAdagradColumns);
+    if (request.listener != nullptr)
+        request.listener->TrainingIsDone(files.FinalModel());
     log.Print("Final model exists: %s\nNo further training is necessary.\n", files.FinalModel().c_str());
     if (files.AreWrittenHere())
     {
@@ -217,7 +220,7 @@ bool IsStartOfKilledTraining(const TrainingFiles& files, const std::string& lock
 // network.
 void RemoveStart(const TrainingFiles& files, Log& log)
 {
-    if (!files.AreWrittenHere() || !files.ModelsBehind(0).empty() || !files.WithinEpochPoints().empty())
+    if (!files.AreWrittenHere() || !files.LaterModels(0).empty() || !files.WithinEpochPoints().empty())
         return;
     try
     {
@@ -414,9 +417,11 @@ void TrainFrom(ResumePoint& start, const TrainingRequest& request, const Trainin
 
     TrainingSetup setup(request, files, networks, nodes, *sources.training, sources.crossValidation.get(), log);
     Trainer trainer(setup);
+    if (request.listener != nullptr)
+        request.listener->TrainingBegins(DescribeTraining(setup, start, isLoaded));
     // Saves the start model only now that network and readers are known to fit: the next run resumes from it.
     if ((sources.havePrecomputed || !isLoaded) && !start.within)
-        SaveModels(networks, files, files.Model(start.epochsDone));
+        setup.SaveModelsAs(files.Model(start.epochsDone));
     if (!isLoaded)
         lock.Note(StartNote(files));
     Restore(trainer, start, files, request, log);

@@ -92,11 +92,11 @@ TEST_F(FileClashesTests, WritersKnowTheirReaders)
     const auto config =
         ConfigParameters::Parse("C=[\nencoderReader=[\nfile=" + a + "\n]\nwriter=[\nfile=" + a + "\n]\n]");
     const ConfigParameters& writer = config->RequireBlock("C").RequireBlock("writer");
-    EXPECT_THROW(RequireNotReadBesides(writer, {"file", a}, {}), Error);
-    EXPECT_NO_THROW(RequireNotReadBesides(writer, {"file", Path("b")}, {}));
-    EXPECT_NO_THROW(RequireNotReadBesides(*config, {"file", a}, {}));
+    EXPECT_THROW(RequireNotReadByOthers(writer, {"file", a}, {}), Error);
+    EXPECT_NO_THROW(RequireNotReadByOthers(writer, {"file", Path("b")}, {}));
+    EXPECT_NO_THROW(RequireNotReadByOthers(*config, {"file", a}, {}));
     const auto other = ConfigParameters::Parse("modelPath=" + a + "\nC=[\nwriter=[\nfile=" + a + "\n]\n]");
-    EXPECT_THROW(RequireNotReadBesides(other->RequireBlock("C").RequireBlock("writer"), {"file", a}, {}), Error);
+    EXPECT_THROW(RequireNotReadByOthers(other->RequireBlock("C").RequireBlock("writer"), {"file", a}, {}), Error);
 }
 
 TEST_F(FileClashesTests, ListsAreGoneThroughOnceAndOnlyForAnOutputThatIsThere)

@@ -85,7 +85,7 @@ void AddFillCases(std::vector<KernelCase>& cases)
                      }});
     cases.push_back({"AddNumbers", [](KernelCaseRun& run)
                      {
-                         const Matrix totals(3 + Ops::c_rowsBehindTotals, 1, DataType::Float64, run.GetDevice());
+                         const Matrix totals(3 + Ops::c_rowsAfterTotals, 1, DataType::Float64, run.GetDevice());
                          const Matrix other(1, 1, DataType::Float64, run.GetDevice());
                          const MatrixView all = run.Output(1, 4);
                          const auto add = [&](size_t first, bool isNew)
@@ -106,7 +106,7 @@ void AddFillCases(std::vector<KernelCase>& cases)
                      }});
     cases.push_back({"AddManyNumbers", [](KernelCaseRun& run)
                      {
-                         const Matrix totals(40 + Ops::c_rowsBehindTotals, 1, DataType::Float64, run.GetDevice());
+                         const Matrix totals(40 + Ops::c_rowsAfterTotals, 1, DataType::Float64, run.GetDevice());
                          const MatrixView all = run.Output(1, 40);
                          std::vector<MatrixView> numbers;
                          for (size_t i = 0; i < 40; ++i)

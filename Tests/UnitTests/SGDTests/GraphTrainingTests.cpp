@@ -61,7 +61,7 @@ protected:
         size_t minibatches = 0;
         CudaEmulation::WorkCounts before;
         CudaEmulation::WorkCounts after;
-        run.settings.goesOn = [&]
+        run.settings.continues = [&]
         {
             ++minibatches;
             if (minibatches == 4)

@@ -110,7 +110,7 @@ protected:
         settings.minibatchSize = 2;
         settings.learningRatePerSample = 0.01;
         size_t done = 0;
-        settings.goesOn = [&] { return ++done < stopAfter; };
+        settings.continues = [&] { return ++done < stopAfter; };
         const EpochResult result = loop.Run(settings);
         weight = ValuesOf(*network, "W")[0];
         if (result.wentOn)

@@ -203,8 +203,8 @@ TEST_F(ProgressTest, ATerminalShowsHowFarTheEpochIs)
     progress.BeginEpoch(start);
     progress.Tick(4, 100);
     const std::string drawn = terminal.Written();
-    EXPECT_THAT(drawn, testing::MatchesRegex("\r?epoch 2 of 3  minibatch 4  100 samples  [0-9]+ samples/s  25%  "
-                                             "[0-9]+:[0-9][0-9] left\x1b\\[K"));
+    EXPECT_THAT(drawn, testing::MatchesRegex("\r?42%  [0-9]+:[0-9][0-9] left  epoch 2 of 3  minibatch 4  "
+                                             "100 samples  [0-9]+ samples/s\x1b\\[K"));
     progress.EndEpoch(End({0.4}), "ce", {"err"});
     EXPECT_EQ(terminal.Written(), "\r\x1b[K"); // wiped before the next line of the log
     log.Finish();

@@ -1,4 +1,4 @@
-// trainingSeed in a training: dropout, noise, what goes on behind a checkpoint, what is said of another seed.
+// trainingSeed in a training: dropout, noise, resuming, and the warning about another seed.
 #include "Common/File.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
 #include "TrainingFixture.h"

@@ -13,9 +13,8 @@
 #ifndef CNTK_EVAL_H
 #define CNTK_EVAL_H
 
-#include <cntk/cntk.hpp>
-
 #include <algorithm>
+#include <cntk/cntk.hpp>
 #include <cstddef>
 #include <map>
 #include <memory>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Math/Cpu/Kernels/GemmTile.h"
+#include "Math/Cpu/Kernels/GemmVector.h"
 
 #include <cstddef>
 
@@ -224,6 +225,8 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
     static void Run(const GemmTask<T>* tasks, size_t count, T* scratchA, T* scratchB)
     {
         const GemmTask<T>& g = tasks[0];
+        if (g.n == 1 && !g.transA)
+            return RunVectors(tasks, count);
         // Packing pays if each packed value is used often enough.
         const bool isReadable = IsReadable(g);
         const bool isByPanels = g.transA && isReadable && g.n <= c_mostPanelsReadByPanelsOfA * c_columns;
@@ -274,6 +277,20 @@ struct GemmKernel : GemmTile<T, VectorBytes, Columns>
                     }
                 }
             }
+        }
+    }
+
+    // Computes products with a single column.
+    static void RunVectors(const GemmTask<T>* tasks, size_t count)
+    {
+        for (const GemmTask<T>* task = tasks; task < tasks + count; ++task)
+        {
+            const size_t depthEach = DepthEach(task->k);
+            for (size_t step = 0; step < task->k; step += depthEach)
+                GemmVector<T, VectorBytes>::AddSteps(*task, step, Least(depthEach, task->k - step));
+            if (task->epilogue != nullptr)
+                task->epilogue->apply(*task->epilogue, task->c, task->ldc, task->firstRow, task->firstColumn, task->m,
+                                      1);
         }
     }
 

@@ -127,8 +127,8 @@ void SumTile(const SumStretch<T>& stretch, size_t first, size_t columns, size_t 
     }
 }
 
-// Bytes of one side of a tile in a stretch: the columns of b stay in the first-level cache while all of a pass by, the
-// next ones on their way beside those at hand.
+// Bytes of one side of a tile in a range of rows. The columns of b stay in the first-level cache during the pass over
+// all columns of a, together with the prefetched next ones.
 constexpr size_t c_sumBytes = 14 * 1024;
 
 template <class T>
@@ -139,7 +139,7 @@ void SumInnerProducts(const ColumnPair<T>* pairs, size_t count, size_t columns, 
     constexpr decltype(&SumTile<T, 1>) c_tiles[] = {&SumTile<T, 1>, &SumTile<T, 2>, &SumTile<T, 3>, &SumTile<T, 4>,
                                                     &SumTile<T, 5>};
     constexpr size_t c_most = VectorKernels<T>::c_mostSummed;
-    constexpr size_t c_elements = c_sumTile * c_sumTile * c_vectorLength<T>; // of a tile's sums of each lane
+    constexpr size_t c_elements = c_sumTile * c_sumTile * c_vectorLength<T>; // lane sums of one tile
     alignas(64) T partial[(c_most + c_sumTile - 1) / c_sumTile * c_elements];
     for (size_t i = 0, width = 0; i < others; i += width)
     {

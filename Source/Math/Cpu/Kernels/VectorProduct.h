@@ -92,11 +92,11 @@ struct InnerTable
     ColumnBlock<const T> b;
     size_t rows = 0;
     T* results = nullptr;
-    size_t stride = 0; // of the results, from column of b to column of b
+    size_t stride = 0; // distance between result columns
 };
 
-// Columns [first, first+columns) of a by [second, second+others) of b, at most A by B of them, a power of two that is
-// not more than a register has lanes. Columns that are not there are the last one again.
+// Columns [first, first+columns) of a by [second, second+others) of b, at most A by B of them. A and B are powers of
+// two and at most the lanes of a register. The last column stands for columns that do not exist.
 template <class T, size_t A, size_t B>
 [[gnu::always_inline]] inline void InnerTile(const InnerTable<T>& table, size_t first, size_t columns, size_t second,
                                              size_t others)

@@ -119,7 +119,7 @@ Normalizer<T> SoftmaxColumn(const T* input, T* softmax, size_t rows)
     return {column.largest, T(__builtin_log(column.sum))};
 }
 
-// Few rows: the columns are the lanes, by way of a transposed tile.
+// For few rows: transposes a tile so that each lane holds a column.
 template <class T>
 void LogSoftmaxFewRows(const ColumnBlock<const T>& input, const ColumnBlock<T>& logSoftmax,
                        const ColumnBlock<T>& softmax, size_t rows, size_t columns)

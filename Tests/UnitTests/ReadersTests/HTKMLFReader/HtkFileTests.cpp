@@ -1,5 +1,5 @@
-#include "HtkTestTools.h"
 #include "Common/Htk/HtkFile.h"
+#include "HtkTestTools.h"
 
 #include <algorithm>
 #include <array>

@@ -104,7 +104,8 @@ TEST_F(LatticeTocTests, Errors)
                                                 "from the beginning of the archive");
     EXPECT_EQ(ErrorOfToc("\n \n"),
               "data: list of lattices 'x.toc' has no entries, expected lines key=archive[offset] or key=file");
-    EXPECT_EQ(ErrorOfToc("\x1F\x8B"), "data: list of lattices 'x.toc' is compressed by gzip, expected text");
+    EXPECT_EQ(ErrorOfToc("\x1F\x8B"),
+              "data: list of lattices 'x.toc' is compressed in a way that the program does not read; unpack it");
     EXPECT_EQ(WithoutFolder(MessageOf([&] { m_toc.Read(Path("gone"), "", m_keys, m_log); })),
               "data: list of lattices 'gone' does not exist");
 }

@@ -1,6 +1,6 @@
+#include "Common/Htk/ScpFile.h"
 #include "HtkTestTools.h"
 #include "Readers/HTKMLFReader/MlfFile.h"
-#include "Common/Htk/ScpFile.h"
 
 #include <gmock/gmock.h>
 
@@ -73,9 +73,11 @@ TEST_F(ScpMlfTests, ScpErrors)
 
 TEST_F(ScpMlfTests, OtherThanPlainText)
 {
-    EXPECT_EQ(ScpError("\x1F\x8B\x08 u1.mfc"), "data: script file 'x.scp' is compressed by gzip, expected text");
+    EXPECT_EQ(ScpError("\x1F\x8B u1.mfc"),
+              "data: script file 'x.scp' is compressed in a way that the program does not read; unpack it");
     EXPECT_EQ(ScpError("\xFF\xFEu"), "data: script file 'x.scp' is UTF-16 text, expected UTF-8 or ASCII");
-    EXPECT_EQ(MlfError("\x1F\x8B\x08"), "data: label file 'x.mlf' is compressed by gzip, expected text");
+    EXPECT_EQ(MlfError("\x1F\x8B "),
+              "data: label file 'x.mlf' is compressed in a way that the program does not read; unpack it");
 }
 
 TEST_F(ScpMlfTests, Segments)

@@ -51,7 +51,10 @@ TEST_F(DataFileTests, RefusesOtherThanPlainText)
     { return MessageOf([&] { LineReader(Write("text.txt", text)); }); };
     const std::string name = "data: data file '" + Path("text.txt") + "' ";
     EXPECT_EQ(messageOf(std::string_view("\xFF\xFE<\0/\0", 6)), name + "is UTF-16 text, expected UTF-8 or ASCII");
-    EXPECT_EQ(messageOf("\x1F\x8B\x08"), name + "is compressed by gzip, expected text");
+    EXPECT_EQ(messageOf("\x1F\x8B\x08"), "data: file '" + Path("text.txt") +
+                                             "' is compressed by gzip, but incomplete: it ends at byte 3, 0 bytes into "
+                                             "the text");
+    EXPECT_EQ(messageOf("\x1F\x8B"), name + "is compressed in a way that the program does not read; unpack it");
     EXPECT_EQ(messageOf(std::string_view("a\nb\0", 4)),
               name + "has a zero byte in line 2, expected UTF-8 or ASCII text; is it UTF-16, or a binary file?");
     EXPECT_EQ(messageOf("</s> a </s>\r</s> b </s>\r"),

@@ -138,7 +138,7 @@ TEST_F(UciMessagesTests, FilesThatAreNoLinesOfText)
               place +
                   "has carriage returns without newlines, the first as byte 7; expected lines that end with LF or CR "
                   "LF");
-    EXPECT_EQ(opening("\x1F\x8B\x08..."), place + "is compressed by gzip, expected text");
+    EXPECT_EQ(opening("\x1F\x8B..."), place + "is compressed in a way that the program does not read; unpack it");
     EXPECT_EQ(opening("\xFF\xFE..."), place + "is UTF-16 text, expected UTF-8 or ASCII");
     EXPECT_EQ(opening("1 2 no \r"), "no error");
 }

@@ -429,7 +429,7 @@ TEST_F(TrainingSearchTest, MomentumOfTheEpochBeforeMayRejectEveryRateAndTheLogSa
     EXPECT_EQ(Count("Trials of learning rates begin with the momentum of the epoch before, as in CNTK v1.1"), 1u);
     EXPECT_EQ(
         Count("the search before epoch 2 of 2 rejected every learning rate, so the training ends here: trials begin "
-              "with the momentum of the epoch before, which moves the parameters at any rate; give momentumPerMB=0"),
+              "with the momentum of the epoch before, which moves the parameters even at rate 0; give momentumPerMB=0"),
         1u);
 }
 

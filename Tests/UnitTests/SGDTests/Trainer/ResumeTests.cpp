@@ -1,4 +1,4 @@
-// Make mode: where a training goes on, with the same bits, and what it makes of files that are missing, damaged or
+// Make mode: a training resumes from its newest usable model with the same bits. Files may be missing, damaged or
 // left.
 #include "Common/Error.h"
 #include "Common/File.h"
@@ -228,7 +228,7 @@ TEST_F(ResumeTest, ATrainingThatGoesOnWithAnotherUpdateRuleBeginsItAnew)
             const std::string warning = "'" + Path(folder + "/m.dnn.2.ckp") +
                                         "' is of a training with gradUpdateType=" + nameBefore +
                                         ", which continues with gradUpdateType=" + nameNow +
-                                        ": what it remembers of gradients is no use to that, and begins anew";
+                                        ": the saved optimizer state does not fit and is reset";
             EXPECT_EQ(LogText().find(warning, logged) != std::string::npos, before != now) << folder;
             Run(anew);
             EXPECT_EQ(BytesOf(request.modelPath) == BytesOf(anew.modelPath), before != now) << folder;
@@ -422,8 +422,8 @@ TEST_F(ResumeTest, AValidationSetThatIsAddedBeginsWithItsOwnNumbers)
     EXPECT_EQ(Count("rolling back"), 0u) << log;
     EXPECT_EQ(Count("Finished Epoch[ 4 of 4]: [Validation Set]"), 1u) << log;
     const std::string before = "'" + Path("line.dnn.2.ckp") + "' has 'criterion' of the training data, and now ";
-    EXPECT_NE(log.find(before + "the learning rate goes by 'criterion' of the validation data: the first of these is "
-                                "compared with nothing before"),
+    EXPECT_NE(log.find(before + "the learning rate goes by 'criterion' of the validation data: the first "
+                                "new value has no predecessor"),
               std::string::npos)
         << log;
     EXPECT_NE(log.find(before +

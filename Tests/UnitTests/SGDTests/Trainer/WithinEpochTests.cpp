@@ -1,4 +1,4 @@
-// Trainings that are stopped within an epoch and go on: their files, and that they end with the same bits.
+// Trainings that are stopped within an epoch and resumed: their files, and the same bits at the end.
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "CommonTests/ThrownErrors.h"
@@ -44,7 +44,7 @@ TEST_F(WithinEpochTest, AStoppedTrainingSavesItsPlaceAndSaysHowToGoOn)
     EXPECT_FALSE(FileExists(Path("m.dnn.1")));
     Run(ClassifierRequest(2));
     EXPECT_NE(LogText().find("Loading network from '" + Path("m.dnn.0.at3") + "'.\n"), std::string::npos);
-    EXPECT_NE(LogText().find("Going on behind minibatch 3 of the epoch.\n"), std::string::npos);
+    EXPECT_NE(LogText().find("Resuming after minibatch 3 of the epoch.\n"), std::string::npos);
     EXPECT_FALSE(FileExists(Path("m.dnn.0.at3")));
     EXPECT_FALSE(FileExists(Path("m.dnn.0.at3.ckp")));
 }
@@ -164,8 +164,8 @@ TEST_F(WithinEpochTest, OtherDataThanBeforeAreTold)
     { return std::make_unique<MinibatchSource>(std::make_unique<SyntheticReader<double>>(TwoClasses(9, 7))); };
     Run(request);
     EXPECT_NE(LogText().find(warning + "4 minibatches have 18 samples, but had 20 when the training was stopped: the "
-                                       "data or the reader's options are others now, so that it is an epoch of "
-                                       "neither; without the model '...at4' it begins anew\n"),
+                                       "data or the reader's options have changed, so the epoch mixes both; "
+                                       "without the model '...at4' it restarts\n"),
               std::string::npos)
         << LogText();
 }
@@ -186,7 +186,7 @@ TEST_F(WithinEpochTest, WithoutMakeModeAnOldPointIsKeptAside)
                              Path("m.dnn.0.at3.old") + "', and so is its checkpoint"),
               std::string::npos)
         << LogText();
-    EXPECT_NE(LogText().find("makeMode=false: the training begins anew; models of an earlier one are written over as "
+    EXPECT_NE(LogText().find("makeMode=false: the training restarts; models of an earlier one are overwritten as "
                              "its epochs end: '" +
                              Path("m.dnn.0") + "'\n"),
               std::string::npos)
@@ -203,10 +203,10 @@ TEST_F(WithinEpochTest, StoppedWithoutMakeModeItSaysThatMakeModeGoesOn)
     request.makeMode = false;
     EXPECT_EQ(StopAt(request, 4),
               "the training was stopped as asked in epoch 1, after minibatch 3; to continue from '" +
-                  Path("m.dnn.0.at3") + "', run it again with makeMode=true (with makeMode=false it begins anew)");
+                  Path("m.dnn.0.at3") + "', run it again with makeMode=true (with makeMode=false it restarts)");
     request.makeMode = true;
     Run(request);
-    EXPECT_NE(LogText().find("Going on behind minibatch 3 of the epoch.\n"), std::string::npos);
+    EXPECT_NE(LogText().find("Resuming after minibatch 3 of the epoch.\n"), std::string::npos);
 }
 
 TEST_F(WithinEpochTest, StoppedWithoutMakeModeItNamesTheModelsThatAreInTheWay)
@@ -218,18 +218,18 @@ TEST_F(WithinEpochTest, StoppedWithoutMakeModeItNamesTheModelsThatAreInTheWay)
                                       Path("m.dnn.0") + "', move away '" + Path("m.dnn") + "', '" + Path("m.dnn.2") +
                                       "', '" + Path("m.dnn.1") +
                                       "' of an earlier training and run it again with makeMode=true (with "
-                                      "makeMode=false it begins anew)");
+                                      "makeMode=false it restarts)");
     // In front of epoch 1, 5 minibatches, in front of epoch 2, 2 minibatches.
     EXPECT_EQ(StopAt(request, 9),
               "the training was stopped as asked in epoch 2, after minibatch 2; to continue from '" +
                   Path("m.dnn.1.at2") + "', move away '" + Path("m.dnn") + "', '" + Path("m.dnn.2") +
                   "' of an earlier training and run it again with makeMode=true (with "
-                  "makeMode=false it begins anew)");
+                  "makeMode=false it restarts)");
     std::filesystem::remove(Path("m.dnn"));
     std::filesystem::remove(Path("m.dnn.2"));
     request.makeMode = true;
     Run(request);
-    EXPECT_NE(LogText().find("Going on behind minibatch 2 of the epoch.\n"), std::string::npos);
+    EXPECT_NE(LogText().find("Resuming after minibatch 2 of the epoch.\n"), std::string::npos);
 }
 
 TEST_F(WithinEpochTest, APointWhoseTimesCameInAnotherOrderIsKeptAside)

@@ -1,4 +1,4 @@
-// The progress lines of trainings that were stopped: behind the stop they are of what came behind it.
+// Progress lines of resumed trainings: lines after the stop cover only minibatches after the stop.
 #include "SGDTests/TrainingFixture.h"
 
 #include <sstream>

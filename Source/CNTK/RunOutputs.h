@@ -1,0 +1,85 @@
+// The files that a run leaves about itself: report, metrics, event files; and the short log.
+#pragma once
+
+#include "ActionsLib/Action.h"
+#include "ActionsLib/RootOptions.h"
+#include "CNTK/Jobs.h"
+#include "Report/MetricsRecorder.h"
+#include "Report/RunRecorder.h"
+#include "Report/ShortLog.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cntk
+{
+
+// Passes each event on, in the order of the listeners.
+class RunListeners final : public RunListener
+{
+public:
+    void Add(RunListener& listener) { m_listeners.push_back(&listener); }
+    bool IsEmpty() const { return m_listeners.empty(); }
+
+    bool WantsClassification() const override;
+    void CommandBegins(const std::string& command, const std::string& action) override;
+    void CommandEnds() override;
+    void TrainingBegins(const TrainingBegin& training) override;
+    void TrainingIsDone(const std::string& modelPath) override;
+    void EpochBegins(size_t epoch) override;
+    void MinibatchesEnd(const MinibatchResult& result) override;
+    void EpochEnds(const EpochSummary& epoch) override;
+    void ValidationEnds(const ValidationSummary& validation) override;
+    void EvaluationEnds(const EvaluationSummary& evaluation) override;
+    void ClassificationEnds(const ConfusionCounts& counts) override;
+    void RegionsAreKnown(const ClassRegions& regions) override;
+    void ModelIsSaved(const SavedModel& model) override;
+    void FileIsWritten(const std::string& path) override;
+
+private:
+    std::vector<RunListener*> m_listeners;
+};
+
+class RunOutputs
+{
+public:
+    // Checks all paths and that they can be written. Fails (Config) for a path that the config reads or that another
+    // command writes, at its place.
+    RunOutputs(const RootOptions& options, const LoadedConfig& config, const std::vector<std::string>& arguments,
+               const std::vector<PlannedJob>& jobs, const ProgramContext& program, Log& log);
+
+    // Null if nobody listens.
+    RunListener* Listener() { return m_listeners.IsEmpty() ? nullptr : &m_listeners; }
+    // Runs the body, then ends all files with the exit code and the message of an error.
+    template <class Body>
+    void During(const Body& body)
+    {
+        Begin();
+        try
+        {
+            body();
+        }
+        catch (...)
+        {
+            EndWithError();
+            throw;
+        }
+        End(0, "");
+    }
+
+private:
+    void Begin();
+    void End(int exitCode, const std::string& message);
+    void EndWithError();
+
+    Log& m_log;
+    RunStart m_start;
+    std::unique_ptr<MetricsRecorder> m_metrics;
+    std::unique_ptr<EventRecorder> m_events;
+    std::unique_ptr<RunRecorder> m_recorder;
+    std::unique_ptr<ShortLog> m_shortLog;
+    RunListeners m_listeners;
+};
+
+} // namespace cntk

@@ -1,0 +1,164 @@
+"""Learners: how parameters follow their gradients.
+
+With G the gradient summed over a minibatch of N samples and r = lr_per_sample, or lr / N:
+sgd W -= r G; momentum S = m S + (1 - m) r G, W -= S; nesterov W -= m S + (1 - m) r G;
+adagrad A += G^2, q = 1 / sqrt(A + 1e-16), W -= r q G / mean(q); adam the usual, bias-corrected, with G / N.
+"""
+import math
+
+from . import _cntk
+from .errors import UsageError
+
+
+class Schedule:
+    """Values that follow one another, each for epoch_size samples (0: an epoch of the trainer). The last one stays."""
+
+    def __init__(self, values, epoch_size=0):
+        self.values = _expanded(values)
+        self.epoch_size = int(epoch_size or 0)
+
+    def __repr__(self):
+        return "schedule(%r, epoch_size=%d)" % (self.values, self.epoch_size)
+
+
+def _expanded(values):
+    """Returns the numbers of a number, a list, or the config's text such as "0.5*10:0.1"."""
+    if isinstance(values, str):
+        numbers = []
+        try:
+            for part in values.split(":"):
+                value, _, count = part.partition("*")
+                numbers += [float(value)] * (int(count) if count else 1)
+        except ValueError:
+            raise UsageError("the schedule is %r; expected numbers such as '0.5*10:0.1'" % values) from None
+    elif isinstance(values, (list, tuple)):
+        numbers = [float(value) for value in values]
+    else:
+        numbers = [float(values)]
+    if not numbers:
+        raise UsageError("the schedule is empty; expected at least one number")
+    return numbers
+
+
+def schedule(values, epoch_size=0):
+    """A schedule of learning rates: a list, or the config's text.
+
+    >>> import cntk as C
+    >>> C.schedule('0.5*2:0.1', epoch_size=1000).values
+    [0.5, 0.5, 0.1]
+    """
+    return Schedule(values, epoch_size)
+
+
+class Learner:
+    """Parameters with an update rule and a learning rate. Made by sgd, momentum_sgd, adagrad, rmsprop, fsadagrad, adam."""
+
+    def __init__(self, rule, parameters, lr, lr_per_sample, momentum=0.0, **options):
+        if isinstance(parameters, _cntk.Function):
+            parameters = [parameters]
+        self.parameters = tuple(parameters)
+        for each in self.parameters:
+            if not isinstance(each, _cntk.Function):
+                raise TypeError("a learner's parameters hold %r; expected nodes that parameter() made" % (each,))
+            if each._role != "parameter":
+                raise UsageError("%r is among the parameters of a learner, but it is no parameter" % (each,))
+        if (lr is None) == (lr_per_sample is None):
+            raise UsageError("a learner needs lr or lr_per_sample%s" % ("" if lr is None else ", not both"))
+        rate = lr_per_sample if lr is None else lr
+        self._schedule = rate if isinstance(rate, Schedule) else Schedule(rate)
+        self.is_per_sample = lr is None
+        for value in self._schedule.values:
+            if not (math.isfinite(value) and value >= 0):
+                raise UsageError("a learning rate is %r; expected a finite number, 0 or more" % value)
+        if not 0 <= momentum < 1:
+            raise UsageError("the momentum is %r; expected 0 or more and less than 1" % momentum)
+        self.rule = rule
+        self.momentum = momentum
+        self._options = options
+        self._attached = None  # the trainer's core and the learner's number in it
+
+    def _settings(self):
+        return dict(self._options, rule=self.rule, parameters=list(self.parameters), momentum=float(self.momentum),
+                    rates=self._schedule.values, epoch_size=self._schedule.epoch_size, is_per_sample=self.is_per_sample)
+
+    def _attach(self, core, number):
+        self._attached = (core, number)
+
+    @property
+    def learning_rate(self):
+        """The present learning rate, per minibatch or per sample as given."""
+        if self._attached is None:
+            return self._schedule.values[0]
+        core, number = self._attached
+        return core.rate_of(number)
+
+    def reset_learning_rate(self, rate):
+        """Sets the learning rate from now on: a number, or a schedule."""
+        self._schedule = rate if isinstance(rate, Schedule) else Schedule(rate)
+        if self._attached is not None:
+            core, number = self._attached
+            if len(self._schedule.values) != 1:
+                raise UsageError("a learner of a trainer takes a single new rate")
+            core.set_rate(number, self._schedule.values[0])
+
+    def __repr__(self):
+        return "%s(%d parameters, %s=%g)" % (self.rule, len(self.parameters),
+                                             "lr_per_sample" if self.is_per_sample else "lr", self.learning_rate)
+
+
+def _learner(rule, parameters, lr, lr_per_sample, l1, l2, threshold, truncation, momentum=0.0, **options):
+    return Learner(rule, parameters, lr, lr_per_sample, momentum, l1_regularization_weight=float(l1),
+                   l2_regularization_weight=float(l2), gradient_clipping_threshold_per_sample=float(threshold),
+                   gradient_clipping_with_truncation=bool(truncation), **options)
+
+
+def sgd(parameters, lr=None, *, lr_per_sample=None, l1_regularization_weight=0, l2_regularization_weight=0,
+        gradient_clipping_threshold_per_sample=math.inf, gradient_clipping_with_truncation=True):
+    """W -= r G."""
+    return _learner("sgd", parameters, lr, lr_per_sample, l1_regularization_weight, l2_regularization_weight,
+                    gradient_clipping_threshold_per_sample, gradient_clipping_with_truncation)
+
+
+def momentum_sgd(parameters, lr=None, momentum=0.9, nesterov=False, *, lr_per_sample=None, l1_regularization_weight=0,
+                 l2_regularization_weight=0, gradient_clipping_threshold_per_sample=math.inf,
+                 gradient_clipping_with_truncation=True):
+    """S = m S + (1 - m) r G, W -= S; with nesterov W -= m S + (1 - m) r G."""
+    return _learner("nesterov" if nesterov else "sgd", parameters, lr, lr_per_sample, l1_regularization_weight,
+                    l2_regularization_weight, gradient_clipping_threshold_per_sample,
+                    gradient_clipping_with_truncation, momentum)
+
+
+def adagrad(parameters, lr=None, need_ave_multiplier=True, *, lr_per_sample=None, l1_regularization_weight=0,
+            l2_regularization_weight=0, gradient_clipping_threshold_per_sample=math.inf,
+            gradient_clipping_with_truncation=True):
+    """A += G^2, q = 1 / sqrt(A + 1e-16), W -= r q G / mean(q); without need_ave_multiplier the mean counts as 1."""
+    return _learner("adagrad", parameters, lr, lr_per_sample, l1_regularization_weight, l2_regularization_weight,
+                    gradient_clipping_threshold_per_sample, gradient_clipping_with_truncation,
+                    need_ave_multiplier=bool(need_ave_multiplier))
+
+
+def rmsprop(parameters, lr=None, gamma=0.99, inc=1.2, dec=0.75, max=10.0, min=0.1, need_ave_multiplier=True, *,
+            lr_per_sample=None, l1_regularization_weight=0, l2_regularization_weight=0,
+            gradient_clipping_threshold_per_sample=math.inf, gradient_clipping_with_truncation=True):
+    """The program's RmsProp: steps grow by inc while the sign of the gradient stays, else they shrink by dec."""
+    return _learner("rmsprop", parameters, lr, lr_per_sample, l1_regularization_weight, l2_regularization_weight,
+                    gradient_clipping_threshold_per_sample, gradient_clipping_with_truncation, gamma=float(gamma),
+                    inc=float(inc), dec=float(dec), max=float(max), min=float(min),
+                    need_ave_multiplier=bool(need_ave_multiplier))
+
+
+def fsadagrad(parameters, lr=None, momentum=0.9, *, lr_per_sample=None, l1_regularization_weight=0,
+              l2_regularization_weight=0, gradient_clipping_threshold_per_sample=math.inf,
+              gradient_clipping_with_truncation=True):
+    """The program's FSAdaGrad."""
+    return _learner("fsadagrad", parameters, lr, lr_per_sample, l1_regularization_weight, l2_regularization_weight,
+                    gradient_clipping_threshold_per_sample, gradient_clipping_with_truncation, momentum)
+
+
+def adam(parameters, lr=None, momentum=0.9, variance_momentum=0.999, epsilon=1e-8, *, lr_per_sample=None,
+         l1_regularization_weight=0, l2_regularization_weight=0, gradient_clipping_threshold_per_sample=math.inf,
+         gradient_clipping_with_truncation=True):
+    """Adam of the mean gradient, bias-corrected, with the step size lr (or lr_per_sample N)."""
+    return _learner("adam", parameters, lr, lr_per_sample, l1_regularization_weight, l2_regularization_weight,
+                    gradient_clipping_threshold_per_sample, gradient_clipping_with_truncation, momentum,
+                    variance_momentum=float(variance_momentum), epsilon=float(epsilon))

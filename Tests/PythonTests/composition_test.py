@@ -1,0 +1,121 @@
+"""Calls, clones, placeholders, combination, saved and loaded models."""
+import numpy as np
+import pytest
+
+import cntk as C
+
+DATA = [np.random.RandomState(1).randn(t, 2) for t in (3, 1, 5)]
+
+
+def test_calls():
+    x = C.input(2, name="x", dtype=np.float64)
+    w = C.parameter((2, 3), dtype=np.float64)
+    f = x @ w
+    values = np.random.randn(4, 2)
+    np.testing.assert_allclose(f(values), values @ w.value)
+    np.testing.assert_allclose(f(x=values), values @ w.value)
+    y = C.input(2, name="y", dtype=np.float64)
+    g = f(2 * y)
+    assert g.arguments == (y,) and g.parameters == (w,)
+    np.testing.assert_allclose(g.eval(values), 2 * values @ w.value)
+    with pytest.raises(TypeError):
+        f(values, values)
+
+
+def test_clones():
+    x = C.input(2, name="x", dtype=np.float64)
+    w = C.parameter((2, 3), name="w", dtype=np.float64)
+    f = C.tanh(x @ w, name="f")
+    shared, own, frozen = f.clone(), f.clone("clone"), f.clone("freeze")
+    assert shared.parameters == (w,) and own.parameters != (w,) and frozen.parameters == ()
+    assert own.name == "f" and own.find_by_name("w").shape == (2, 3)
+    before = w.value
+    w.value = 0
+    np.testing.assert_array_equal(own.parameters[0].value, before)
+    np.testing.assert_array_equal(frozen.constants[0].value, before)
+    other = f.clone("share", {w: C.constant(np.ones((2, 3)), dtype=np.float64)})
+    np.testing.assert_allclose(other.eval([[1, 2]]), [np.tanh([3] * 3)])
+
+
+def recurrence():
+    x = C.input(2, name="x", dtype=np.float64)
+    h = C.placeholder(name="h")
+    W = C.parameter(init=[[.5, -1], [1, .25]], dtype=np.float64)
+    f = C.tanh(x + C.sequence.past_value(h) @ W)
+    return x, W, f
+
+
+def expected(W):
+    result = []
+    for steps in DATA:
+        state, states = np.zeros(2), []
+        for step in steps:
+            state = np.tanh(step + state @ W)
+            states.append(state)
+        result.append(states)
+    return result
+
+
+def check(values, theirs):
+    for ours, each in zip(values, theirs):
+        np.testing.assert_allclose(ours, each)
+
+
+def test_loops_by_placeholder():
+    x, W, f = recurrence()
+    assert f.shape is None and len(f.placeholders) == 1
+    assert f.replace_placeholder(f) is f
+    assert f.shape == (2,) and f.placeholders == ()
+    check(f.eval(DATA), expected(W.value))
+    y = C.input(2, dtype=np.float64)
+    check(f(2 * y).eval([each / 2 for each in DATA]), expected(W.value))
+    check(f.clone("clone").eval(DATA), expected(W.value))
+
+
+def test_wrong_placeholders():
+    p = C.placeholder()
+    with pytest.raises(C.ModelError, match="placeholder"):
+        (p + 1).eval()
+    x = C.input(2)
+    f = p + x
+    with pytest.raises(C.ModelError, match="no delay"):
+        f.replace_placeholder(f)
+        f.eval([[1, 2]])
+
+
+def test_combination():
+    x = C.input(2)
+    a, b = x + 1, x * 2
+    both = C.combine([a, b])
+    values = both.eval({x: [[1, 2]]})
+    assert both.outputs == (a, b)
+    np.testing.assert_array_equal(values[a], [[2, 3]])
+    np.testing.assert_array_equal(values[b], [[2, 4]])
+    assert a.eval([[1, 2]], outputs=[b, a]).keys() == {a, b}
+
+
+def test_models(tmp_path):
+    path = str(tmp_path / "model")
+    x, W, f = recurrence()
+    f.replace_placeholder(f)
+    out = C.softmax(f @ C.parameter((2, 3), dtype=np.float64), name="out")
+    out.save(path)
+    loaded = C.load_model(path, dtype=np.float64)
+    assert loaded.name == "out" and loaded.tag == "output" and loaded.shape == (3,)
+    check(loaded.eval(DATA), out.eval(DATA))
+    assert loaded.find_by_name("x").shape == (2,) and len(loaded.parameters) == 2
+    twice = loaded + out
+    check(twice.eval({loaded.arguments[0]: DATA, x: DATA}), [2 * v for v in out.eval(DATA)])
+    with pytest.raises(FileNotFoundError):
+        C.load_model(path + "x")
+    (tmp_path / "text").write_text("no model at all")
+    with pytest.raises(C.ModelError):
+        C.load_model(str(tmp_path / "text"))
+
+
+def test_double_names():
+    x = C.input(2, name="x")
+    y = C.sigmoid(C.tanh(x, name="n"), name="n")
+    assert len(y.find_all_with_name("n")) == 2 and y.find_by_name("nothing") is None
+    with pytest.raises(C.ModelError, match="find_all_with_name"):
+        y.find_by_name("n")

@@ -80,6 +80,11 @@ class NewConfigTest(EndToEndTest):
         self.assertEqual(len(predictions), 30)
         right = sum(list(IRIS)[p.index(max(p))] == row.split(",")[4] for p, row in zip(predictions, parts[2]))
         self.assertAlmostEqual(1 - right / 30, self.final(log, "error"), places=6)
+        told = [line.split(",") for line in self.lines("iris_files/predictions.csv")[1:]]
+        self.assertEqual(sum(label == predicted for _, label, predicted, _ in told), right)
+        self.assertEqual([label for _, label, _, _ in told], [row.split(",")[4] for row in parts[2]])
+        self.assertTrue(self.read("iris_files/report.html").startswith("<!DOCTYPE html>"))
+        self.assertTrue((self.folder / "iris_files/confusion.svg").exists())
         self.assertIn("Inputs=sepal_length:sepal_width:petal_length:petal_width", self.read("iris.cntk"))
 
     def test_nothing_is_overwritten(self):

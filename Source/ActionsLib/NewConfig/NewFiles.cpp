@@ -192,6 +192,7 @@ std::string HeadText(const NewFiles& files, const std::string& data, const std::
                          "modelPath=$Folder$/model/",
                          files.Name(),
                          ".dnn\n"
+                         "report=$Folder$/report.html   # curves, results and this config, for a browser\n"
                          "numMBsToShowResult=0          # no progress lines within an epoch\n\n");
 }
 

@@ -80,6 +80,11 @@ struct TrainingSizes
 };
 TrainingSizes SizesOf(size_t records, double rate);
 
+// Parameters of a test of classes: its predictions and its confusion matrix.
+constexpr const char* c_classTest =
+    "  predictions=$Folder$/predictions.csv   # label, predicted class, probability\n"
+    "  confusion=$Folder$/confusion           # .csv and .svg: which classes are mixed up\n";
+
 // The block SGD, with comments.
 std::string SgdText(const TrainingSizes& sizes);
 // The lines at the begin of a config: what it was made from, the commands to run, and the command list.

@@ -198,7 +198,7 @@ std::string ImageConfigText(const FoundImages& images, const NewFiles& files, co
     return HeadText(files, data, assumptions, "Train:Test:Predict") + "Train=[\n  action=train\n" +
            ImageNetworkText(images) + sgd + ImageReaderText(images, "reader", TrainingPart) +
            "  # Validation data choose the best model.\n" + ImageReaderText(images, "cvReader", ValidationPart) +
-           "]\n\n# Error on images that the training has not seen\nTest=[\n  action=test\n" +
+           "]\n\n# Error on images that the training has not seen\nTest=[\n  action=test\n" + c_classTest +
            ImageReaderText(images, "reader", TestPart) +
            "]\n\n# Probabilities of the classes, in the order of labels.txt, a line for each image of test.txt\n"
            "Predict=[\n  action=write\n  outputPath=$Folder$/predictions\n" +

@@ -289,7 +289,7 @@ std::string ConfigText(const NewTable& table, const TablePlan& plan, const NewFi
            ReaderText(table, plan, files, "reader", TrainingPart) + "  # Validation data choose the best model.\n" +
            ReaderText(table, plan, files, "cvReader", ValidationPart) +
            "]\n\n# Error on data that the training has not seen\nTest=[\n  action=test\n" +
-           ReaderText(table, plan, files, "reader", TestPart) + "]\n\n# " +
+           (plan.isClass ? c_classTest : "") + ReaderText(table, plan, files, "reader", TestPart) + "]\n\n# " +
            (plan.isClass ? "Probabilities of the classes, in the order of labels.txt" : "Predicted values") +
            ", a line for each line of the test data.\n# For new data change file=.\n"
            "Predict=[\n  action=write\n  outputPath=$Folder$/predictions\n" +

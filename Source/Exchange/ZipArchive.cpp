@@ -240,6 +240,15 @@ struct ZipReader::Impl
         Damaged(Concat("entry '", entries[open].name, "' ", why));
     }
 
+    // minizip 1.1 takes no account of sizes and places of more than 32 bits on systems with a 64-bit long.
+    [[noreturn]] void FailLarge() const
+    {
+        Fail(ErrorKind::Data, "'", path, "' has ", source.file.Size(),
+             " bytes, but this program's minizip reads archives up to 4 GiB; split the arrays into several files and "
+             "import one after the other");
+    }
+    bool IsLarge() const { return source.file.Size() >= std::numeric_limits<uint32_t>::max(); }
+
     void AddEntry()
     {
         unz_file_info64 info = {};
@@ -248,6 +257,9 @@ struct ZipReader::Impl
             UNZ_OK)
             Damaged("its directory cannot be read");
         name.resize(info.size_filename);
+        constexpr auto c_unknown = std::numeric_limits<uint32_t>::max(); // the size stands elsewhere
+        if (IsLarge() && (info.uncompressed_size == c_unknown || info.compressed_size == c_unknown))
+            FailLarge();
         if (info.compressed_size > source.file.Size())
             Damaged(Concat("entry '", name, "' promises ", info.compressed_size, " bytes, but the file has ",
                            source.file.Size()));
@@ -304,7 +316,11 @@ void ZipReader::OpenEntry(size_t index)
         m_impl->DamagedEntry(
             Concat("is compressed by method ", info.compression_method, "; expected stored or deflated"));
     if (unzOpenCurrentFile(m_impl->zip) != UNZ_OK)
+    {
+        if (m_impl->IsLarge())
+            m_impl->FailLarge();
         m_impl->DamagedEntry("differs from its record in the directory");
+    }
 }
 
 size_t ZipReader::Read(void* target, size_t bytes)

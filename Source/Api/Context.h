@@ -11,9 +11,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cntk::Api
 {
+
+class Node;
 
 class Context
 {
@@ -35,7 +38,15 @@ public:
     void CountRename() { ++m_renames; }
     uint64_t Renames() const { return m_renames; }
 
+    // Notes a placeholder that closes a loop: its nodes own each other. Frees loops that nobody else owns any more,
+    // from time to time.
+    void AddLoop(const std::shared_ptr<Node>& placeholder);
+
 private:
+    void FreeLoops();
+
+    std::vector<std::weak_ptr<Node>> m_loops;
+    size_t m_loopsAtNextFreeing = 16;
     std::mutex m_mutex;
     std::shared_ptr<Device> m_device;
     std::map<const Device*, std::unique_ptr<std::recursive_mutex>> m_locks;

@@ -1,6 +1,7 @@
 // Lowering: delays first, because loops go through them; then leaves and operations in order; then names.
 #include "Api/Lowering.h"
 
+#include "Api/UserFunction.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Nodes/LeafNodes.h"
@@ -124,9 +125,14 @@ LoweredNetwork::LoweredNetwork(Context& context, const std::vector<NodePtr>& roo
     m_nodes = Below(roots);
     FindTargets();
     m_nodes = OrderCutAtDelays(m_nodes);
+    if (naming == Naming::ForFiles)
+        for (const NodePtr& node : m_nodes)
+            if (node->operation && IsUserFunction(*node->operation))
+                Fail(ErrorKind::Model, "node ", node->Describe(),
+                     " is a user function, which no file can hold; expected a graph of the engine's operations");
     DetermineShapes(context);
     m_device = DeviceOfNodes(context, m_nodes);
-    m_network = std::make_unique<ComputationNetwork>(ElementType(m_nodes), m_device);
+    m_network = std::make_unique<ComputationNetwork>(ElementType(m_nodes), m_device, GraphRegistry());
     m_writer = std::make_unique<NetworkWriter>(*m_network);
     for (const NodePtr& node : m_nodes)
         if (node->role == Node::Role::Input && node->value.axis == c_defaultAxis)

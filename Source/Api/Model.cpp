@@ -159,7 +159,10 @@ public:
         for (const ComputationNodePtr& root : order)
             Make(root);
         for (const auto& [placeholder, target] : m_open)
+        {
             placeholder->replacement = m_made.at(target);
+            m_context.AddLoop(placeholder);
+        }
         std::vector<NodePtr> roots;
         for (const ComputationNodePtr& root : m_network.Group(NodeGroup::Output))
             roots.push_back(m_made.at(root.get()));
@@ -280,7 +283,10 @@ public:
         for (const NodePtr& node : nodes)
             Visit(node);
         for (const auto& [placeholder, target] : m_open)
+        {
             placeholder->replacement = CopyOf(Resolved(target));
+            m_context.AddLoop(placeholder);
+        }
         const NodePtr copy = CopyOf(Resolved(root));
         if (!m_open.empty() && copy->IsOpen())
             CloseLoops(m_context, copy);
@@ -423,6 +429,8 @@ void ReplacePlaceholders(Context& context, const NodePtr& root,
             placeholder->replacement = nullptr;
         throw;
     }
+    for (const auto& [placeholder, node] : replacements)
+        context.AddLoop(placeholder);
 }
 
 } // namespace cntk::Api

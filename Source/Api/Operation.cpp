@@ -2,6 +2,7 @@
 #include "Api/Operation.h"
 
 #include "Api/Lowering.h"
+#include "Api/UserFunction.h"
 #include "Common/Error.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -108,44 +109,12 @@ std::string OperandType::Describe() const
 namespace
 {
 
-// Stands for an operand in the validation of a single node: shape and layout without memory.
-class StandInNode final : public ComputationNode
-{
-public:
-    void InferShape(ShapeInference&) override {}
-    void ForwardProp(const FrameRange&) override {}
-    void Set(const TensorShape& shape, MBLayoutPtr layout) { SetShape(shape, std::move(layout)); }
-};
-
-// The standard node types and the stand-in.
-const NodeRegistry& CheckingRegistry()
-{
-    static const NodeRegistry c_registry = []
-    {
-        NodeRegistry registry = NodeRegistry::Standard();
-        NodeTraits traits;
-        traits.isLeaf = true;
-        registry.Add<StandInNode>({.name = "StandIn",
-                                   .aliases = {},
-                                   .doc = "",
-                                   .inputs = {0, 0},
-                                   .inputNames = {},
-                                   .traits = traits,
-                                   .parameters = {},
-                                   .samples = {},
-                                   .bookSection = "",
-                                   .create = {}});
-        return registry;
-    }();
-    return c_registry;
-}
-
 // A network of one operation and stand-ins for its operands.
 class Scratch
 {
 public:
     Scratch(Context& context, const Node& node, std::span<const OperandType> types)
-        : m_node(node), m_types(types), m_network(node.type, DeviceOf(context, types), CheckingRegistry()),
+        : m_node(node), m_types(types), m_network(node.type, DeviceOf(context, types), GraphRegistry()),
           m_writer(m_network)
     {
         for (const OperandType& type : types)
@@ -188,6 +157,12 @@ private:
         return name;
     }
 
+    static bool IsStatistic(const Node& node)
+    {
+        return node.operation && (node.TypeName() == "Mean" || node.TypeName() == "InvStdDev") &&
+               Resolved(node.inputs.front())->value.shape;
+    }
+
     ComputationNodePtr StandInFor(const OperandType& type)
     {
         for (size_t i = 0; i < m_operands.size(); i++)
@@ -213,6 +188,16 @@ private:
                                                        Parameters({{"dynamicAxis", type.value->layout}}));
             input->SetSampleShape(shape);
             return input;
+        }
+        if (IsStatistic(node))
+        {
+            // Nodes that read statistics check the types of these inputs.
+            const Node& data = *Resolved(node.inputs.front());
+            const OperandType given{&data, &data.value};
+            const LoweredOperand operand{StandInFor(given), given.GetShape(), !data.value.axis.empty(), data.isSparse};
+            const ComputationNodePtr statistic = node.operation->Lower(m_writer, std::span(&operand, 1));
+            m_network.Rename(statistic, FreeName(node));
+            return statistic;
         }
         auto standIn = m_network.Add<StandInNode>("StandIn", FreeName(node));
         standIn->Set(shape, layout);

@@ -61,6 +61,16 @@ OperationPtr Reconcile();
 // is_first, is_last, first, last, where, gather, scatter, broadcast_as, reduce_sum or reduce_mean.
 OperationPtr SequenceOperation(const std::string& name);
 
+// ---- Operations/WindowOperations.cpp ----
+
+// Operands: kernels (outputs, channels, ..) and an image (channels, ..). Strides and paddings: one, or one for each
+// axis.
+OperationPtr Convolution(std::vector<size_t> strides, std::vector<bool> padding);
+// kind: max or average.
+OperationPtr Pooling(const std::string& kind, std::vector<size_t> window, std::vector<size_t> strides,
+                     std::vector<bool> padding);
+OperationPtr CosineDistance();
+
 // ---- Operations/CriterionOperations.cpp ----
 
 OperationPtr CrossEntropyWithSoftmax(); // operands: output, target

@@ -46,37 +46,6 @@ std::vector<NamedFile> OtherOutputs(const RootOptions& options, const std::vecto
     return files;
 }
 
-// An earlier run has written these files, so the config may name them only for this purpose.
-void CheckOutputs(const RootOptions& options, const LoadedConfig& config, const std::vector<PlannedJob>& jobs)
-{
-    const ConfigParameters& root = *config.root;
-    const std::vector<NamedFile> outputs = OutputsOf(options);
-    std::vector<NamedFile> read = FilesNamedIn(root);
-    std::erase_if(read, [](const NamedFile& file)
-                  { return EqualsIgnoreCase(file.key, "report") || EqualsIgnoreCase(file.key, "metrics"); });
-    for (const std::string& file : config.files)
-        read.push_back({"configFile", file});
-    const std::vector<NamedFile> others = OtherOutputs(options, jobs);
-    read.insert(read.end(), others.begin(), others.end());
-    for (const NamedFile& output : outputs)
-    {
-        const SourcePos where = root.WhereOf(output.key);
-        if (output.key == "metrics")
-            AtPlace([&] { CheckMetricsPath(output.path); }, where);
-        RequireNotRead(output, read, where);
-        AtPlace([&] { RequireWritable(output.path); }, where);
-        read.push_back(output);
-    }
-    if (options.tensorBoard.empty())
-        return;
-    const SourcePos where = root.WhereOf("tensorBoard");
-    if (!HasEventFiles())
-        FailAt(where, ErrorKind::Config,
-               "tensorBoard: this program was built without protozero (Debian package libprotozero-dev), so it writes "
-               "no event files");
-    AtPlace([&] { RequireWritable(ResolveOutputPath(options.tensorBoard) + "/events"); }, where);
-}
-
 std::string TimeWithZone()
 {
     std::string time = TimeStamp("%Y-%m-%dT%H:%M:%S%z"); // "...+0100"
@@ -180,6 +149,40 @@ RunRecord RecordOf(const RootOptions& options, const LoadedConfig& config, const
 
 } // namespace
 
+// An earlier run has written these files, so the config may name them only for this purpose.
+void CheckRunOutputs(const RootOptions& options, const LoadedConfig& config, const std::vector<PlannedJob>& jobs,
+                     OutputCheck check)
+{
+    const ConfigParameters& root = *config.root;
+    const std::vector<NamedFile> outputs = OutputsOf(options);
+    std::vector<NamedFile> read = FilesNamedIn(root);
+    std::erase_if(read, [](const NamedFile& file)
+                  { return EqualsIgnoreCase(file.key, "report") || EqualsIgnoreCase(file.key, "metrics"); });
+    for (const std::string& file : config.files)
+        read.push_back({"configFile", file});
+    const std::vector<NamedFile> others = OtherOutputs(options, jobs);
+    read.insert(read.end(), others.begin(), others.end());
+    for (const NamedFile& output : outputs)
+    {
+        const SourcePos where = root.WhereOf(output.key);
+        if (output.key == "metrics")
+            AtPlace([&] { CheckMetricsPath(output.path); }, where);
+        RequireNotRead(output, read, where);
+        if (check == OutputCheck::NamesAndWriting)
+            AtPlace([&] { RequireWritable(output.path); }, where);
+        read.push_back(output);
+    }
+    if (options.tensorBoard.empty())
+        return;
+    const SourcePos where = root.WhereOf("tensorBoard");
+    if (!HasEventFiles())
+        FailAt(where, ErrorKind::Config,
+               "tensorBoard: this program was built without protozero (Debian package libprotozero-dev), so it writes "
+               "no event files");
+    if (check == OutputCheck::NamesAndWriting)
+        AtPlace([&] { RequireWritable(ResolveOutputPath(options.tensorBoard) + "/events"); }, where);
+}
+
 bool RunListeners::WantsClassification() const
 {
     return std::any_of(m_listeners.begin(), m_listeners.end(),
@@ -269,7 +272,7 @@ RunOutputs::RunOutputs(const RootOptions& options, const LoadedConfig& config,
                        const ProgramContext& program, Log& log)
     : m_log(log)
 {
-    CheckOutputs(options, config, jobs);
+    CheckRunOutputs(options, config, jobs, OutputCheck::NamesAndWriting);
     const bool isShort = log.Style() == LogStyle::Short;
     if (options.report.empty() && options.metrics.empty() && options.tensorBoard.empty() && !isShort)
         return;

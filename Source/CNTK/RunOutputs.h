@@ -41,11 +41,20 @@ private:
     std::vector<RunListener*> m_listeners;
 };
 
+enum class OutputCheck
+{
+    Names,          // --check, which writes nothing
+    NamesAndWriting // also creates the folders of the files
+};
+// Fails (Config) at its place for a metrics file of unknown ending, and for a file that the config reads or another
+// command writes.
+void CheckRunOutputs(const RootOptions& options, const LoadedConfig& config, const std::vector<PlannedJob>& jobs,
+                     OutputCheck check);
+
 class RunOutputs
 {
 public:
-    // Checks all paths and that they can be written. Fails (Config) for a path that the config reads or that another
-    // command writes, at its place.
+    // Checks the outputs first.
     RunOutputs(const RootOptions& options, const LoadedConfig& config, const std::vector<std::string>& arguments,
                const std::vector<PlannedJob>& jobs, const ProgramContext& program, Log& log);
 

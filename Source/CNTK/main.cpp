@@ -355,6 +355,7 @@ void CheckConfig(const LoadedConfig& config, const std::vector<std::string>& com
         mistakes.ThrowIfAny(program.log);
     }
     ChooseDevice(root, program);
+    mistakes.Try([&] { CheckRunOutputs(ReadOptions<RootOptions>(root), config, jobs, OutputCheck::Names); });
     mistakes.Try([&] { CheckUnusedKeys(root, KnownBlocksOf(root, ActionsOf(jobs)), program.log); });
     CheckJobs(jobs, root, program, mistakes);
 }
@@ -379,7 +380,7 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         workers = MeetWorkers();
     if (!line.check)
     {
-        log.SetStyle(StyleOf(options, log));
+        log.SetStyle(line.isArgon ? LogStyle::Classic : StyleOf(options, log));
         OpenLog(options, config, workers.get(), log);
         ReportWorkers(options.parallelTrain, workers.get(), log);
     }

@@ -10,7 +10,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_firstLimit = size_t(1) << 17;
+constexpr size_t c_firstLimit = size_t(1) << 14;
 constexpr float c_unreached = std::numeric_limits<float>::infinity();
 
 } // namespace
@@ -28,19 +28,27 @@ void SearchTrace::Begin(bool keepsLinks, float latticeBeam)
     Add(0, c_noToken);
 }
 
-// losses: how far the best path over a token is from the best one, known for the tokens from which the others are
-// found backwards. numbers: the new number of each token.
+// losses: how far the best path over a token is from the best one. Known for the last tokens; spreads backwards.
+void SearchTrace::FindLosses(std::vector<float>& losses) const
+{
+    size_t link = m_links.size();
+    for (size_t i = m_tokens.size(); i-- > 1;)
+    {
+        const float loss = losses[i];
+        float& best = losses[m_tokens[i].previous];
+        best = std::min(best, loss);
+        for (; link > 0 && m_links[link - 1].to == i; --link)
+        {
+            float& other = losses[m_links[link - 1].from];
+            other = std::min(other, loss + m_links[link - 1].loss);
+        }
+    }
+}
+
+// Keeps the tokens and links on paths within the lattice beam. numbers: the new number of each token.
 void SearchTrace::Keep(std::vector<float>& losses, std::vector<uint32_t>& numbers)
 {
-    if (m_keepsLinks)
-        for (size_t i = m_links.size(); i-- > 0;)
-        {
-            const TraceLink& link = m_links[i];
-            losses[link.from] = std::min(losses[link.from], losses[link.to] + link.loss);
-        }
-    else
-        for (size_t i = m_tokens.size(); i-- > 1;)
-            losses[m_tokens[i].previous] = std::min(losses[m_tokens[i].previous], losses[i]);
+    FindLosses(losses);
     losses[0] = 0;
     numbers.assign(m_tokens.size(), c_noToken);
     uint32_t count = 0;

@@ -16,13 +16,13 @@ constexpr uint32_t c_noToken = UINT32_MAX;
 struct TraceToken
 {
     uint32_t where;    // place, or c_wordTokenBit with the number of the word arc; token 0 is the start
-    uint32_t previous; // the token of the best path to this one
+    uint32_t previous; // the token of the best path to this one, at no loss
 
     bool IsWord() const { return (where & c_wordTokenBit) != 0; }
     uint32_t WordArc() const { return where & ~c_wordTokenBit; }
 };
 
-// A way between two tokens, for lattices.
+// Another way between two tokens than the best one, for lattices.
 struct TraceLink
 {
     uint32_t from;
@@ -48,6 +48,7 @@ public:
         m_tokens.push_back({where, previous});
         return uint32_t(m_tokens.size() - 1);
     }
+    // Links come in the order of their ends.
     void AddLink(uint32_t from, uint32_t to, float loss) { m_links.push_back({from, to, loss}); }
     // True if the trace has grown so much that Forget is worth its time.
     bool IsFull() const { return m_tokens.size() >= m_limit; }
@@ -62,7 +63,7 @@ public:
     uint32_t FirstOfFrame(size_t frame) const { return m_firstOfFrame[frame]; }
     uint32_t EndOfFrame(size_t frame) const { return m_endOfFrame[frame]; }
     const std::vector<TraceToken>& Tokens() const { return m_tokens; }
-    // In the order of their ends; for lattices only.
+    // Sorted by `to`; for lattices only.
     const std::vector<TraceLink>& Links() const { return m_links; }
     // The best end first. Empty if no token was left.
     const std::vector<TraceEnd>& Ends() const { return m_ends; }
@@ -70,6 +71,7 @@ public:
 
 private:
     void Keep(std::vector<float>& losses, std::vector<uint32_t>& numbers);
+    void FindLosses(std::vector<float>& losses) const;
 
     std::vector<TraceToken> m_tokens;
     std::vector<TraceLink> m_links;

@@ -144,7 +144,7 @@ void TokenSearch::CrossWords(bool isEnd)
         std::erase_if(m_crossings,
                       [&](const Crossing& crossing) { return crossing.score < m_bestCrossing - m_settings.wordBeam; });
     if (m_counts.frames == 0) // the start itself, after the crossings that have slots
-        m_crossings.push_back({0, 0, 0, 0, m_startHistory, c_noToken, 0});
+        m_crossings.push_back({0, 0, 0, 0, m_startHistory, c_noToken, 0, c_noToken});
 }
 
 void TokenSearch::AddCrossings(uint32_t node, float score, float slack, uint32_t history, uint32_t previous)
@@ -161,43 +161,61 @@ void TokenSearch::AddCrossings(uint32_t node, float score, float slack, uint32_t
             continue;
         const float newSlack = m_settings.slackDecay > 0 ? slack + std::max(0.0F, -change) : 0.0F;
         uint32_t& slot = FindSlot(TokenKey(first + i, step.history), m_crossings);
-        const uint32_t index = slot == 0 ? uint32_t(m_crossings.size()) : slot - 1;
         if (slot == 0)
-            AddItem(slot, m_crossings, {total, newSlack, first + i, arc.node, step.history, previous, c_noToken});
-        else if (Crossing& crossing = m_crossings[index]; total > crossing.score)
-        {
-            crossing.score = total;
-            crossing.slack = newSlack;
-            crossing.previous = previous;
-        }
+            AddItem(slot, m_crossings,
+                    {total, newSlack, first + i, arc.node, step.history, previous, c_noToken, c_noToken});
+        else
+            Improve(m_crossings[slot - 1], total, newSlack, previous, m_crossingLinks);
         m_bestCrossing = std::max(m_bestCrossing, total);
-        if (m_settings.keepsLinks)
-            m_crossingLinks.push_back({previous, index, total});
     }
+}
+
+// The token of the trace for a `previous`, which may be another crossing.
+uint32_t TokenSearch::TraceOf(uint32_t previous) const
+{
+    return (previous & c_wordTokenBit) != 0 ? m_crossings[previous & ~c_wordTokenBit].trace : previous;
+}
+
+// Takes another way to an item: the better one is the item's, the worse one becomes a link.
+template <class Item>
+inline void TokenSearch::Improve(Item& item, float score, float slack, uint32_t previous,
+                                 std::vector<CandidateLink>& links) const
+{
+    CandidateLink link{previous, item.link, score};
+    if (score > item.score)
+    {
+        link.from = item.previous;
+        link.score = item.score;
+        item.score = score;
+        item.slack = slack;
+        item.previous = previous;
+    }
+    if (!m_settings.keepsLinks || link.score < item.score - m_settings.latticeBeam)
+        return; // on no path within the lattice beam
+    item.link = uint32_t(links.size());
+    links.push_back(link);
+}
+
+inline void TokenSearch::CommitLinks(uint32_t first, const std::vector<CandidateLink>& links, float score,
+                                     uint32_t token)
+{
+    for (uint32_t i = first; i != c_noToken; i = links[i].next)
+        if (const float loss = score - links[i].score; loss <= m_settings.latticeBeam)
+            m_trace.AddLink(TraceOf(links[i].from), token, loss);
 }
 
 void TokenSearch::CommitCrossings(float wordBeam)
 {
     const float threshold = m_bestCrossing - wordBeam;
-    const auto tokenOf = [&](uint32_t previous)
-    { return (previous & c_wordTokenBit) != 0 ? m_crossings[previous & ~c_wordTokenBit].trace : previous; };
-    // Crossings of a chain follow the ones that they extend, if levels are committed in order.
+    // Crossings of a chain follow the ones that they extend, because levels are committed in order.
     const uint32_t levels = std::max(m_graph.LongestWordChain(), 1U);
     for (uint32_t level = 1; level <= levels; ++level)
         for (Crossing& crossing : m_crossings)
             if (crossing.score >= threshold && (levels == 1 || m_graph.WordLevel(crossing.node) == level))
-                crossing.trace = m_trace.Add(crossing.wordArc | c_wordTokenBit, tokenOf(crossing.previous));
-    const auto levelOf = [&](const CandidateLink& link) { return m_graph.WordLevel(m_crossings[link.to].node); };
-    if (levels > 1)
-        std::stable_sort(m_crossingLinks.begin(), m_crossingLinks.end(),
-                         [&](const CandidateLink& a, const CandidateLink& b) { return levelOf(a) < levelOf(b); });
-    for (const CandidateLink& link : m_crossingLinks)
-    {
-        const Crossing& crossing = m_crossings[link.to];
-        const float loss = crossing.score - link.score;
-        if (crossing.trace != c_noToken && loss <= m_settings.latticeBeam)
-            m_trace.AddLink(tokenOf(link.from), crossing.trace, loss);
-    }
+            {
+                crossing.trace = m_trace.Add(crossing.wordArc | c_wordTokenBit, TraceOf(crossing.previous));
+                CommitLinks(crossing.link, m_crossingLinks, crossing.score, crossing.trace);
+            }
     if (levels == 1)
         std::erase_if(m_crossings, [](const Crossing& crossing) { return crossing.trace == c_noToken; });
 }
@@ -283,19 +301,10 @@ inline void TokenSearch::Relax(uint32_t place, uint32_t state, uint32_t history,
 void TokenSearch::Store(uint64_t key, uint32_t state, float score, float slack, uint32_t previous)
 {
     uint32_t& slot = FindSlot(key, m_candidates);
-    const uint32_t index = slot == 0 ? uint32_t(m_candidates.size()) : slot - 1;
     if (slot == 0)
-        AddItem(slot, m_candidates, {key, score, slack, state, previous});
-    else if (Candidate& candidate = m_candidates[index]; score > candidate.score)
-    {
-        candidate.score = score;
-        candidate.slack = slack;
-        candidate.previous = previous;
-    }
-    else if (score < candidate.score - m_settings.latticeBeam)
-        return; // on no path within the lattice beam
-    if (m_settings.keepsLinks)
-        m_links.push_back({previous, index, score});
+        AddItem(slot, m_candidates, {key, score, slack, state, previous, c_noToken});
+    else
+        Improve(m_candidates[slot - 1], score, slack, previous, m_links);
     if (score > m_best)
     {
         m_best = score;
@@ -404,25 +413,16 @@ void TokenSearch::Commit(float cutOff)
     if (kept > m_settings.maxTokens)
         DropBeyondMost(cutOff);
     m_tokens.clear();
-    for (Candidate& candidate : m_candidates)
+    for (const Candidate& candidate : m_candidates)
     {
         if (candidate.score + candidate.slack < cutOff || candidate.score == c_lowest)
-        {
-            candidate.previous = c_noToken;
             continue;
-        }
-        candidate.previous = m_trace.Add(candidate.Place(), candidate.previous);
+        const uint32_t trace = m_trace.Add(candidate.Place(), candidate.previous);
+        CommitLinks(candidate.link, m_links, candidate.score, trace);
         if (candidate.score == m_best)
             m_bestToken = m_tokens.size();
         m_tokens.push_back({candidate.score - m_best, candidate.slack * m_settings.slackDecay, candidate.Place(),
-                            candidate.state, candidate.History(), candidate.previous});
-    }
-    for (const CandidateLink& link : m_links)
-    {
-        const Candidate& candidate = m_candidates[link.to];
-        const float loss = candidate.score - link.score;
-        if (candidate.previous != c_noToken && loss <= m_settings.latticeBeam)
-            m_trace.AddLink(link.from, candidate.previous, loss);
+                            candidate.state, candidate.History(), trace});
     }
 }
 

@@ -71,7 +71,8 @@ private:
         float score;
         float slack;
         uint32_t state;
-        uint32_t previous; // token of the trace; when it is committed, its own
+        uint32_t previous; // token of the trace
+        uint32_t link;     // the first of the other ways here; c_noToken: none
 
         uint64_t Key() const { return key; }
         uint32_t Place() const { return uint32_t(key >> 32); }
@@ -87,13 +88,15 @@ private:
         uint32_t history;
         uint32_t previous; // token of the trace, or with c_wordTokenBit another crossing
         uint32_t trace;
+        uint32_t link; // same as in Candidate
 
         uint64_t Key() const { return TokenKey(wordArc, history); }
     };
+    // Another way to a candidate or crossing than the best one.
     struct CandidateLink
     {
-        uint32_t from;
-        uint32_t to;
+        uint32_t from; // as `previous`
+        uint32_t next; // of the same candidate; c_noToken: the last
         float score;
     };
     struct CachedStep
@@ -107,6 +110,10 @@ private:
     void CrossWords(bool isEnd);
     void AddCrossings(uint32_t node, float score, float slack, uint32_t history, uint32_t previous);
     void CommitCrossings(float wordBeam);
+    uint32_t TraceOf(uint32_t previous) const;
+    template <class Item>
+    void Improve(Item& item, float score, float slack, uint32_t previous, std::vector<CandidateLink>& links) const;
+    void CommitLinks(uint32_t first, const std::vector<CandidateLink>& links, float score, uint32_t token);
     const WordScorer::Step& StepOf(uint32_t history, uint32_t word);
     void EnterPlaces(float width);
     void EnterFrom(uint32_t node, float score, float slack, uint32_t history, uint32_t previous);

@@ -19,17 +19,22 @@ TraceGraph::TraceGraph(const SearchTrace& trace, const DecodingGraph& graph, con
         for (size_t i = trace.EndOfFrame(trace.Frames() - 1); i < m_frames.size(); ++i)
             m_frames[i] = uint32_t(trace.Frames());
 
-    // Links by their beginnings.
-    const std::vector<TraceLink>& links = trace.Links();
-    std::vector<uint32_t> firstLink(trace.Tokens().size() + 1, 0);
-    for (const TraceLink& link : links)
-        ++firstLink[link.from + 1];
+    // Best ways and links by their beginnings.
+    const std::vector<TraceToken>& tokens = trace.Tokens();
+    std::vector<uint32_t> firstLink(tokens.size() + 1, 0);
+    const auto forEachWay = [&](const auto& visit)
+    {
+        for (uint32_t i = 1; i < tokens.size(); ++i)
+            visit(TraceLink{tokens[i].previous, i, 0});
+        for (const TraceLink& link : trace.Links())
+            visit(link);
+    };
+    forEachWay([&](const TraceLink& link) { ++firstLink[link.from + 1]; });
     for (size_t i = 1; i < firstLink.size(); ++i)
         firstLink[i] += firstLink[i - 1];
-    std::vector<TraceLink> sorted(links.size());
+    std::vector<TraceLink> sorted(firstLink.back());
     std::vector<uint32_t> place(firstLink.begin(), firstLink.end() - 1);
-    for (const TraceLink& link : links)
-        sorted[place[link.from]++] = link;
+    forEachWay([&](const TraceLink& link) { sorted[place[link.from]++] = link; });
 
     // Tokens in the order of time, and their nodes: all nodes of earlier tokens exist before. Numbers of nodes rise
     // along arcs only after they are sorted by token.

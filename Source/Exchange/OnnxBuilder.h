@@ -101,6 +101,7 @@ public:
     // Operators go into the body until EndBody.
     void BeginBody(OnnxGraph& body) { m_body = &body; }
     void EndBody() { m_body = nullptr; }
+    OnnxGraph* BodyGraph() const { return m_body; } // null: in the main graph
 
     // Number of operators in the current graph, and renaming of a value that operators from `first` on made.
     size_t Mark() { return Current().operators.size(); }

@@ -61,10 +61,15 @@ OnnxValue OnnxConversion::ValueOf(const ComputationNode& node)
     if (known != m_values.end())
         value = known->second;
     else if (const auto words = m_words.find(&node); words != m_words.end())
-        value = OneHot(node, words->second);
+        value = InMainGraph([&] { return OneHot(node, words->second); });
     else
         Fail(ErrorKind::Internal, "the export to ONNX uses '", node.Name(), "' before it is converted");
     return m_body != nullptr ? m_body->scan(value) : value;
+}
+
+void OnnxConversion::NameLayout(const MBLayoutPtr& layout, const std::string& dynamicAxis)
+{
+    m_layoutEndings.try_emplace(layout, m_layoutEndings.empty() ? "" : "." + dynamicAxis);
 }
 
 // ---- words ----
@@ -83,8 +88,6 @@ std::optional<OnnxWords> OnnxConversion::WordsOf(const ComputationNode& node) co
 
 OnnxValue OnnxConversion::OneHot(const ComputationNode& input, const OnnxWords& words)
 {
-    if (m_body != nullptr)
-        Fail(ErrorKind::Internal, "the words of '", input.Name(), "' are needed first within a loop");
     const bool isFloat = m_dataType == DataType::Float32;
     OnnxDims dims = {int64_t(words.vocabulary)};
     if (words.count > 1)
@@ -128,7 +131,7 @@ std::string OnnxConversion::Lengths(const MBLayoutPtr& layout)
             lengths = m_builder.Append("Div", {lengths, m_builder.Integer(int64_t(divide))}, {});
         return m_lengths[layout] = lengths;
     }
-    name = m_builder.Reserve("sequenceLengths");
+    name = m_builder.Reserve("sequenceLengths" + m_layoutEndings[layout]);
     AddInput(name, OnnxType::Int64, {BatchDim()});
     return name;
 }
@@ -173,7 +176,10 @@ std::vector<OnnxDim> OnnxConversion::DimsOf(const OnnxValue& value, const MBLayo
 {
     std::vector<OnnxDim> dims;
     if (value.isDynamic && m_isSequential)
-        dims.push_back({0, m_derived.contains(layout) ? value.name + ".T" : "T"});
+    {
+        const auto ending = m_layoutEndings.find(layout);
+        dims.push_back({0, ending == m_layoutEndings.end() ? value.name + ".T" : "T" + ending->second});
+    }
     if (value.isDynamic)
         dims.push_back(BatchDim());
     for (const int64_t dim : value.dims)

@@ -37,6 +37,13 @@ struct OnnxWords
 class OnnxConversion
 {
 public:
+    // Values of the nodes in the body. Values from outside with time are scanned: `scan` returns the body's name.
+    struct Body
+    {
+        std::unordered_map<const ComputationNode*, OnnxValue> values;
+        std::function<OnnxValue(const OnnxValue& outside)> scan;
+    };
+
     // isSequential: the dynamic axes are [T, S], else [N].
     OnnxConversion(const OnnxExportOptions& options, DataType dataType, bool isSequential,
                    const std::vector<std::string>& names);
@@ -71,19 +78,35 @@ public:
     OnnxDim BatchDim() const; // N or S
     std::vector<OnnxDim> DimsOf(const OnnxValue& value, const MBLayoutPtr& layout) const;
 
+    // Runs work with the main graph as the current one, also within the body of a Scan: its operators come before it.
+    template <class Work>
+    auto InMainGraph(Work&& work)
+    {
+        struct Restore
+        {
+            OnnxConversion& conversion;
+            OnnxGraph* graph;
+            OnnxConversion::Body* values;
+            ~Restore()
+            {
+                if (graph != nullptr)
+                    conversion.BeginBody(*graph, *values);
+            }
+        };
+        const Restore restore{*this, m_builder.BodyGraph(), m_body};
+        EndBody();
+        return work();
+    }
+
     // ---- filled by the export ----
     void SetStatic(const ComputationNode& node, std::vector<double> values); // computed ahead of time
     void SetStatic(const ComputationNode& leaf);                             // parameters and statistics
+    // Later layouts get names of their own for their steps and lengths, after the dynamic axis.
+    void NameLayout(const MBLayoutPtr& layout, const std::string& dynamicAxis);
     void SetWords(const ComputationNode& input, size_t count, size_t vocabulary);
     void SetValue(const ComputationNode& node, OnnxValue value) { m_values[&node] = std::move(value); }
 
     // ---- bodies of Scan ----
-    // Values of the nodes in the body. Values from outside with time are scanned: `scan` returns the body's name.
-    struct Body
-    {
-        std::unordered_map<const ComputationNode*, OnnxValue> values;
-        std::function<OnnxValue(const OnnxValue& outside)> scan;
-    };
     void BeginBody(OnnxGraph& graph, Body& body)
     {
         m_builder.BeginBody(graph);
@@ -113,6 +136,7 @@ private:
         size_t divide = 1;
     };
     std::map<MBLayoutPtr, Derived> m_derived;
+    std::map<MBLayoutPtr, std::string> m_layoutEndings; // of names: "" for the first one
     std::map<MBLayoutPtr, std::string> m_lengths;
     std::map<MBLayoutPtr, OnnxValue> m_masks;
     std::string m_sequences;

@@ -79,12 +79,11 @@ OnnxValue ConvertSqrt(OnnxConversion& conversion, const ComputationNode& node, c
     return builder.Apply("Sqrt", {builder.Combine("Max", x, builder.Number(0))}, x.dims);
 }
 
-// A function of all elements of a sample.
-OnnxValue ConvertOverSample(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
+// A function along the first dimension, which is the last axis.
+OnnxValue ConvertAlongFirstDimension(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow& row)
 {
-    OnnxBuilder& builder = conversion.Builder();
-    const OnnxValue x = builder.Flat(conversion.Input(node, 0));
-    return builder.Apply(row.op, {x}, x.dims, {{"axis", int64_t(-1)}});
+    const OnnxValue x = conversion.Input(node, 0);
+    return conversion.Builder().Apply(row.op, {x}, x.dims, {{"axis", AxisOfDimension(1)}});
 }
 
 // (x - mean) * invStdDev, or x / invStdDev + mean; the statistics get the sample's dimensions.
@@ -125,9 +124,9 @@ constexpr OnnxRow c_elementwiseRows[] = {
     {"Pass", "its input", ConvertSame},
     {"Trace", "its input", ConvertSame},
     {"ReconcileDynamicAxis", "its input", ConvertSame},
-    {"Softmax", "Softmax", ConvertOverSample, "Softmax"},
-    {"LogSoftmax", "LogSoftmax", ConvertOverSample, "LogSoftmax"},
-    {"Hardmax", "Hardmax", ConvertOverSample, "Hardmax"},
+    {"Softmax", "Softmax", ConvertAlongFirstDimension, "Softmax"},
+    {"LogSoftmax", "LogSoftmax", ConvertAlongFirstDimension, "LogSoftmax"},
+    {"Hardmax", "Hardmax", ConvertAlongFirstDimension, "Hardmax"},
     {"PerDimMeanVarNormalization", "Sub, Mul", ConvertNormalization},
     {"PerDimMeanVarDeNormalization", "Div, Add", ConvertDenormalization},
     {"LearnableParameter", "initializer"},

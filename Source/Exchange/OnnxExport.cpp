@@ -46,7 +46,8 @@ NodeSet ReadBelow(const std::vector<ComputationNodePtr>& roots)
 // True if the value reads other time steps, so that the dynamic axes are [T, S].
 bool ReadsTime(const ComputationNode& node)
 {
-    if (As<DelayNode>(&node) != nullptr || node.TypeName() == "LSTM" || node.TypeName() == "TimeReverse")
+    if (As<DelayNode>(&node) != nullptr || node.TypeName() == "LSTM" || node.TypeName() == "TimeReverse" ||
+        node.TypeName() == "Attention")
         return true;
     return node.TypeName() == "LegacyReshape" && node.GetMBLayout() != node.Input(0)->GetMBLayout();
 }
@@ -235,6 +236,7 @@ private:
 
     void AddInput(const InputValueNode& input)
     {
+        m_conversion->NameLayout(input.GetMBLayout(), input.DynamicAxis());
         const OnnxValue value{input.Name(), OnnxDimsOf(input.SampleLayout()), true};
         const bool isWord = std::any_of(m_options.wordInputs.begin(), m_options.wordInputs.end(),
                                         [&](const ComputationNodePtr& word) { return word.get() == &input; });

@@ -42,7 +42,6 @@ constexpr OnnxRow c_refusedRows[] = {
     Refused("CosDistanceWithNegativeSamples", c_needsMinibatch, 0),
     Refused("StrideTimes", c_needsMinibatch, 1),
     Refused("PairNetwork", "takes its value from another network"),
-    Refused("Attention", "averages over all steps of another sequence", 2),
 };
 
 } // namespace

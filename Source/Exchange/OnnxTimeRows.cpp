@@ -91,6 +91,45 @@ OnnxValue ConvertTimeReverse(OnnxConversion& conversion, const ComputationNode& 
     return builder.Select(builder.PaddedTo(mask, x.dims.size()), reversed, builder.Number(0));
 }
 
+// ---- Attention ----
+
+// All steps of an input, with 0 after the ends of sequences, as a value of the main graph.
+OnnxValue WholeInput(OnnxConversion& conversion, const ComputationNode& node, size_t index)
+{
+    OnnxBuilder& builder = conversion.Builder();
+    const OnnxValue value = builder.Flat(conversion.Input(node, index));
+    const OnnxValue mask = conversion.Mask(node.Input(index)->GetMBLayout(), value);
+    return builder.Select(builder.PaddedTo(mask, 1), value, builder.Number(0));
+}
+
+// The mean of all memories of a sequence, by weights softmax(key . query). Steps of the memory are one more axis,
+// before the sequences: [T, steps, S, rows], or [steps, S, rows] in a loop.
+OnnxValue ConvertAttention(OnnxConversion& conversion, const ComputationNode& node, const OnnxRow&)
+{
+    constexpr double c_least = -1e30; // of scores after the end of a sequence
+    OnnxBuilder& builder = conversion.Builder();
+    OnnxValue memory, keys, mask;
+    conversion.InMainGraph(
+        [&]
+        {
+            memory = WholeInput(conversion, node, 0);
+            keys = WholeInput(conversion, node, 1);
+            mask = conversion.Mask(node.Input(1)->GetMBLayout(), keys);
+        });
+    std::string query = builder.Flat(conversion.Input(node, 2)).name;
+    const auto stepAxis = int64_t(builder.DynamicAxes()) - 1;
+    if (stepAxis > 0)
+        query = builder.Append("Unsqueeze", {query, builder.Integers({stepAxis})}, {});
+    const auto sum = [&](const std::string& value, int64_t axis) {
+        return builder.Append("ReduceSum", {value, builder.Integers({axis})}, {{"keepdims", int64_t(0)}});
+    };
+    const std::string scores = sum(builder.Append("Mul", {query, keys.name}, {}), -1);
+    const std::string masked = builder.Append("Where", {mask.name, scores, builder.Number(c_least).name}, {});
+    const std::string weights = builder.Append("Softmax", {masked}, {{"axis", stepAxis}});
+    const std::string columns = builder.Append("Unsqueeze", {weights, builder.Integers({-1})}, {});
+    return {sum(builder.Append("Mul", {columns, memory.name}, {}), stepAxis), memory.dims, true};
+}
+
 // ---- LSTM ----
 
 // The parts of the node's weights, one matrix [bias, of x, of h, of the cell] for each gate, as the operator has them.
@@ -183,6 +222,7 @@ constexpr OnnxRow c_timeRows[] = {
     {"FutureValue", "Where, Concat, Slice; in loops Scan", ConvertDelay},
     {"TimeReverse", "ReverseSequence, Where", ConvertTimeReverse},
     {"LSTM", "LSTM", ConvertLstm},
+    {"Attention", "Mul, ReduceSum, Softmax", ConvertAttention},
 };
 
 } // namespace
@@ -249,7 +289,8 @@ private:
         { return std::find(m_order.begin(), m_order.end(), node) != m_order.end(); };
         for (const ComputationNodePtr& node : m_order)
             for (const ComputationNodePtr& input : node->Inputs())
-                if (!isInLoop(input) && !m_conversion.IsStatic(*input))
+                if (!isInLoop(input) && !m_conversion.IsStatic(*input) &&
+                    input->GetMBLayout() == m_order.front()->GetMBLayout())
                     return m_conversion.ValueOf(*input);
         RefuseOnnx(*m_order.front(), "stands in a loop that reads no data", "export nodes outside of it");
     }

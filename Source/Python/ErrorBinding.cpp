@@ -4,6 +4,9 @@
 #include "Math/Device.h"
 #include "Python/State.h"
 
+#include <exception>
+#include <new>
+
 namespace cntk::Python
 {
 
@@ -54,6 +57,22 @@ void BindErrors(py::module_&)
             catch (const Error& error)
             {
                 Raise(error);
+            }
+            catch (const py::builtin_exception&)
+            {
+                throw; // pybind11 translates its own
+            }
+            catch (const py::error_already_set&)
+            {
+                throw;
+            }
+            catch (const std::bad_alloc&)
+            {
+                throw;
+            }
+            catch (const std::exception& fault)
+            {
+                Raise(Error(ErrorKind::Internal, fault.what()));
             }
         });
 }

@@ -94,7 +94,8 @@ def main():
     folder = sys.argv[1]
     sys.path.insert(0, os.path.join(folder, "cntk"))
     import importlib.util
-    found = [name for name in os.listdir(os.path.join(folder, "cntk")) if name.startswith("_cntk.")][0]
+    found = [name for name in os.listdir(os.path.join(folder, "cntk"))
+             if name.startswith("_cntk.") and name.endswith(".so")][0]
     spec = importlib.util.spec_from_file_location("_cntk", os.path.join(folder, "cntk", found))
     extension = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(extension)

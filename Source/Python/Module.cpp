@@ -16,4 +16,6 @@ PYBIND11_MODULE(_cntk, module)
     BindReader(module, state);
     BindTrainer(module, state);
     BindContexts(module, state);
+    BindUserFunctions(module, state);
+    BindDevices(module, state);
 }

@@ -122,6 +122,20 @@ void BindShapes(py::module_& module, const StatePtr& state)
                { return Make(*state, Api::Splice(axis), inputs, name); });
 }
 
+void BindWindows(py::module_& module, const StatePtr& state)
+{
+    using Sizes = std::vector<size_t>;
+    using Flags = std::vector<bool>;
+    module.def("convolution", [state](const py::object& kernels, const py::object& x, const Sizes& strides,
+                                      const Flags& padding, const std::string& name)
+               { return Make(*state, Api::Convolution(strides, padding), py::make_tuple(kernels, x), name); });
+    module.def("pooling", [state](const py::object& x, const std::string& kind, const Sizes& window,
+                                  const Sizes& strides, const Flags& padding, const std::string& name)
+               { return Make(*state, Api::Pooling(kind, window, strides, padding), py::make_tuple(x), name); });
+    module.def("cosine_distance", [state](const py::object& x, const py::object& y, const std::string& name)
+               { return Make(*state, Api::CosineDistance(), py::make_tuple(x, y), name); });
+}
+
 void BindSequences(py::module_& module, const StatePtr& state)
 {
     module.def("delay",
@@ -141,6 +155,7 @@ void BindOperations(py::module_& module, const StatePtr& state)
     BindElementwise(module, state);
     BindShapes(module, state);
     BindSequences(module, state);
+    BindWindows(module, state);
     module.def("cross_entropy_with_softmax",
                [state](const py::object& output, const py::object& target, const std::string& name)
                { return Make(*state, Api::CrossEntropyWithSoftmax(), py::make_tuple(output, target), name); });

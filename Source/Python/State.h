@@ -83,6 +83,8 @@ void BindEvaluation(py::module_& module, const StatePtr& state);
 void BindModel(py::module_& module, const StatePtr& state);
 void BindReader(py::module_& module, const StatePtr& state);
 void BindTrainer(py::module_& module, const StatePtr& state);
+void BindUserFunctions(py::module_& module, const StatePtr& state);
+void BindDevices(py::module_& module, const StatePtr& state);
 void BindContexts(py::module_& module, const StatePtr& state);
 
 } // namespace cntk::Python

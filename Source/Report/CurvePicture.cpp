@@ -19,7 +19,7 @@ constexpr size_t c_mostPoints = 2000;
 constexpr double c_width = 720, c_height = 360;
 constexpr double c_left = 86, c_right = 700, c_top = 62, c_bottom = 304;
 
-struct Range
+struct Extent
 {
     double low = std::numeric_limits<double>::infinity();
     double high = -std::numeric_limits<double>::infinity();
@@ -46,7 +46,7 @@ public:
                     m_y.Add(y);
                 }
         if (m_x.IsEmpty())
-            m_x = {0, 1}, m_y = m_isLogarithmic ? Range{1, 10} : Range{0, 1};
+            m_x = {0, 1}, m_y = m_isLogarithmic ? Extent{1, 10} : Extent{0, 1};
         Widen(m_x, 0.5);
         if (m_isLogarithmic && m_y.low == m_y.high)
             m_y = {m_y.low / 2, m_y.high * 2};
@@ -78,14 +78,14 @@ public:
     }
 
 private:
-    static void Widen(Range& range, double by)
+    static void Widen(Extent& range, double by)
     {
         if (range.low == range.high)
             range = {range.low - by, range.high + by};
     }
 
     bool m_isLogarithmic;
-    Range m_x, m_y;
+    Extent m_x, m_y;
 };
 
 void DrawAxes(Svg& picture, const CurveAxes& axes, const Plane& plane)

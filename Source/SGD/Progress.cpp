@@ -85,7 +85,8 @@ void Progress::Restart(const EpochStart& start, const std::string& prefix)
     m_shownMinibatch = m_goneOnBehind = 0;
     m_shownSamples = 0;
     m_shownSums.clear();
-    m_reported = {};
+    m_reported.minibatch = m_reported.samples = 0;
+    m_reported.sums.clear();
 }
 
 void Progress::BeginTrial(const EpochStart& start, const std::string& prefix)
@@ -234,26 +235,31 @@ void Progress::Show(size_t minibatch, const RunningSums& running, double seconds
         Report(minibatch, running, seconds);
 }
 
+// Without a listener it allocates nothing.
 void Progress::Report(size_t minibatch, const RunningSums& running, double seconds)
 {
     m_reported.sums.resize(running.sums.size());
-    MinibatchResult result;
-    result.epoch = m_start.epoch + 1;
-    result.minibatch = minibatch;
-    result.samples = running.samples - m_reported.samples;
-    result.seconds = seconds;
-    for (size_t i = 0; i < running.sums.size(); ++i)
-    {
-        const double sum = running.sums[i] - m_reported.sums[i];
-        const double average = result.samples == 0 ? 0 : sum / double(result.samples);
-        if (i == 0)
-            result.criterion = average;
-        else
-            result.evaluations.push_back(average);
-    }
-    m_reported = {minibatch, running.samples, {running.sums.begin(), running.sums.end()}};
     if (m_settings.listener != nullptr)
+    {
+        MinibatchResult result;
+        result.epoch = m_start.epoch + 1;
+        result.minibatch = minibatch;
+        result.samples = running.samples - m_reported.samples;
+        result.seconds = seconds;
+        for (size_t i = 0; i < running.sums.size(); ++i)
+        {
+            const double sum = running.sums[i] - m_reported.sums[i];
+            const double average = result.samples == 0 ? 0 : sum / double(result.samples);
+            if (i == 0)
+                result.criterion = average;
+            else
+                result.evaluations.push_back(average);
+        }
         m_settings.listener->MinibatchesEnd(result);
+    }
+    m_reported.minibatch = minibatch;
+    m_reported.samples = running.samples;
+    std::copy(running.sums.begin(), running.sums.end(), m_reported.sums.begin());
 }
 
 void Progress::Tick(size_t minibatch, size_t samples)

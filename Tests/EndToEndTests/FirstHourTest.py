@@ -2,8 +2,9 @@
 """The first hour of a newcomer: a config given by its name, all mistakes in one check, words of other programs,
 models that stay, a training that is made longer."""
 import random
+import re
 
-from EndToEnd import EndToEndTest, main
+from EndToEnd import ROOT, EndToEndTest, main
 
 CONFIG = """
 command=Train:Test
@@ -134,6 +135,25 @@ class FirstHourTest(EndToEndTest):
         self.cntk("first.cntk", "command=Train", "SGD=[maxEpochs=4;keepModels=last]")
         self.cntk("first.cntk", "command=Train", "SGD=[maxEpochs=8;keepModels=last]")
         self.assertEqual(whole, (self.folder / "models/net.dnn").read_bytes())
+
+    def test_the_page_for_people_who_come_from_pytorch(self):
+        """The help knows each name of the table, and both networks of the page train."""
+        page = (ROOT / "Documentation/FromPyTorch.md").read_text(encoding="utf-8")
+        rows = re.findall(r"(?m)^\| `?[^|]+\| ([^|]+) \|[^|]*\|$", page)[1:]
+        names = {name for row in rows for code in re.findall(r"`([^`]+)`", row)
+                 for name in re.findall(r"^([A-Za-z]\w+)(?=$|[=(])", code)}
+        self.assertGreater(len(names), 25)
+        for name in sorted(names):
+            with self.subTest(name=name):
+                self.cntk("--help", name)
+        blocks = re.findall(r"(?m)^    ((?:Simple|NDL)NetworkBuilder=\[(?:.*\n(?:    .*\n)*?)(?:    \]\n|.*ErrorPrediction \]\n))", page)
+        self.assertEqual(len(blocks), 2, blocks)
+        for i, block in enumerate(blocks):
+            block = block.replace("4:64:3", "2:64:2").replace("Input(4", "Input(2").replace("Input(3", "Input(2").replace(
+                "Parameter(64, 4", "Parameter(64, 2").replace("Parameter(3", "Parameter(2")
+            begin, end = CONFIG.index("  SimpleNetworkBuilder"), CONFIG.index("  reader=[")
+            self.write("torch%d.cntk" % i, CONFIG[:begin] + block + CONFIG[end:])
+            self.assertIn("Final Results", self.cntk("torch%d.cntk" % i, "modelPath=torch%d/net.dnn" % i).stderr)
 
     def test_hidden_block(self):
         run = self.cntk("first.cntk", "Train=[SGD=[maxEpochs=5]]", status=3).stderr

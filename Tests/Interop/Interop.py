@@ -5,13 +5,15 @@ Environment: CNTK_INTEROP_FOLDER is where the package is installed; CNTK_INTEROP
 """
 import array
 import base64
+import fcntl
 import json
 import os
 import pathlib
 import shutil
 import subprocess
-import unittest  # noqa: F401
 import sys
+import time
+import unittest  # noqa: F401
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "EndToEndTests"))
 from EndToEnd import CNTK, ROOT, SHARED, SKIPPED, EndToEndTest, main  # noqa: E402,F401  (used by the tests)
@@ -24,27 +26,37 @@ SYSTEM_PYTHON = "/usr/bin/python3"  # has Debian's numpy and onnx
 
 def install_runtime():
     """Installs onnxruntime once. Without node or the npm registry the test is skipped, or fails with CNTK_INTEROP=ON."""
-    lock = (HERE / "package-lock.json").read_bytes()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several tests run at once
+        reason = why_not_installed()
+    if reason:
+        print("Interop: " + reason)
+        sys.exit(1 if os.environ.get("CNTK_INTEROP") == "ON" else SKIPPED)
+
+
+def why_not_installed():
+    """Returns why onnxruntime cannot be installed; empty if it is installed."""
+    wanted = (HERE / "package-lock.json").read_bytes()
     installed = FOLDER / "node_modules" / "installed.json"
-    if installed.exists() and installed.read_bytes() == lock:
-        return
-    reason = None
+    if installed.exists() and installed.read_bytes() == wanted:
+        return ""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        reason = "node and npm are not installed"
-    else:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, FOLDER / name)
-        # The scripts of the package would fetch CUDA libraries, which the tests do not need.
-        run = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=FOLDER,
-                             capture_output=True, text=True, timeout=300)
-        if run.returncode != 0:
-            reason = "npm cannot install onnxruntime-node: " + run.stderr.strip()[-300:]
-    if reason is None:
-        installed.write_bytes(lock)
-        return
-    print("Interop: " + reason)
-    sys.exit(1 if os.environ.get("CNTK_INTEROP") == "ON" else SKIPPED)
+        return "node and npm are not installed"
+    failed = FOLDER / "failed"
+    if failed.exists() and time.time() - failed.stat().st_mtime < 600:  # the tests of one run do not all wait
+        return failed.read_text()
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, FOLDER / name)
+    # The scripts of the package would fetch CUDA libraries, which the tests do not need.
+    run = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1",
+                          "--fetch-timeout=30000"], cwd=FOLDER, capture_output=True, text=True)
+    if run.returncode == 0:
+        installed.write_bytes(wanted)
+        return ""
+    reason = "npm cannot install onnxruntime-node: " + " ".join(run.stderr.split())[-300:]
+    failed.write_text(reason)
+    return reason
 
 
 def has_module(name):

@@ -134,7 +134,12 @@ for name in ('b', 'T', 'W'):
         self.assertIn("the ending of outputPath 'weights' names no format", run.stderr.splitlines()[-1])
         run = self.run_commands("Export", "Export=[outputPath=weights]", "format=[precisionFormat=.3]", status=3)
         self.assertIn("belongs to the write action", run.stderr.splitlines()[-1])
-        self.run_commands("Export", "format=[precisionFormat=.3]")
+        run = self.run_commands("Export", "format=[precisionFormat=.3]")
+        self.assertIn("belongs to the write action and is no value of this key; the ending of outputPath gives the format npz",
+                      run.stderr)
+        self.run_commands("Text", "format=[precisionFormat=.3]")
+        run = self.run_commands("Export", "Export=[format=[precisionFormat=.3]]", status=3)
+        self.assertIn("expected npz, text or onnx", run.stderr.splitlines()[-1])
         run = self.run_commands("Export", "Export=[format=nmz]", status=3)
         self.assertIn("npz", run.stderr.splitlines()[-1])
 

@@ -6,11 +6,11 @@ that become word numbers), imports (values for statistics), causal=False (the ne
 which the number of steps changes)."""
 
 # Values of each stream: rows, or vocabulary and words of a sample.
-STREAMS = {"x": 4, "y": 4, "n": 1, "m": 6, "i": 24, "v": 30, "q": 24, "word": (5, 1), "words": (5, 3)}
+STREAMS = {"x": 4, "y": 4, "n": 1, "m": 6, "i": 24, "v": 30, "q": 24, "word": (5, 1), "words": (5, 3), "dense": (5, 1)}
 INPUTS = {
     "x": "x=InputValue(4)", "y": "y=InputValue(4)", "n": "n=InputValue(1)", "m": "m=InputValue(dims={2,3})",
     "i": "i=ImageInput(4,3,2)", "v": "v=ImageInput(5,3,2,imageLayout=CHW)", "q": "q=InputValue(dims={2,3,2,2})",
-    "word": "word=SparseInput(5)", "words": "words=SparseInput(15)",
+    "word": "word=SparseInput(5)", "words": "words=SparseInput(15)", "dense": "dense=InputValue(5)",
 }
 
 
@@ -55,6 +55,8 @@ for case in CASES:
     case[2]["floatOnly"] = case[0] in ("Cosine", "Hardmax")
 CASES += [
     frames("SoftmaxTensor", "z=Softmax(m)"),
+    frames("LogSoftmaxTensor", "z=LogSoftmax(v)"),
+    frames("HardmaxTensor", "z=Hardmax(m)", floatOnly=True),
     frames("Pass", "p=Pass(x)", "z=Pass(p)"),
     frames("Trace", "z=Trace(x)"),
     frames("Plus", "z=Plus(x,y)"),
@@ -187,6 +189,10 @@ CASES += [
          causal=False),
     time("FramesInTime", "p=PastValue(1,1,n)", "W=" + parameter(3, 2, 3), "b=" + parameter(3, 1),
          "z=Softmax(Plus(Plus(Times(W,m),b),p))"),
+    time("Attention", "W=" + parameter(4, 6), "k=Times(W,m)", "z=Attention(m,k,x)", causal=False),
+    time("AttentionInLoop", "R=" + parameter(4, 4), "p=PastValue(4,1,h,timeStep=1)", "a=Attention(x,y,p)",
+         "h=Tanh(Plus(Times(R,a),x))", "z=Plus(h,a)", causal=False),
+    time("LoopReadsWords", "p=PastValue(5,1,z,timeStep=1)", "z=Minus(dense,p)", words=["dense"]),
     # ---- combinations ----
     frames("TransposeThenTimes", "t=TransposeDimensions(m)", "W=" + parameter(4, 3), "z=Times(W,t)"),
     frames("TimesThenScale", "W=" + parameter(3, 4), "c=Constant(0.5)", "t=Times(W,x)", "z=ElementTimes(c,t)"),

@@ -101,7 +101,7 @@ class OnnxFilesTest(Interop.EndToEndTest):
         self.export("outputNodeNames=h; fixedBatch=2; labelMappingFile=labels.txt")
         self.assertEqual([{"name": "x", "dims": [0, 2, 4]}], describe_onnx(self.folder / "m.onnx"))
         self.assertEqual("", check_onnx(self.folder, ["m.onnx"]))
-        self.assertIn(b"first\nsecond\n", (self.folder / "m.onnx").read_bytes())
+        self.assertIn(b"\x12\x0cfirst\nsecond", (self.folder / "m.onnx").read_bytes())
         self.export("outputNodeNames=f:h; stateInputs=false")
         self.assertEqual([{"name": "x", "dims": [0, 0, 4]}, {"name": "sequenceLengths", "dims": [0]}],
                          describe_onnx(self.folder / "m.onnx"))
@@ -135,6 +135,17 @@ class OnnxFilesTest(Interop.EndToEndTest):
 
     def test_state_of_networks_that_look_ahead(self):
         self.assert_refused("outputNodeNames=f:h; stateInputs=true", "'f' is a FutureValue, which looks ahead")
+
+    def test_convolution_without_sharing(self):
+        self.write("m.mel", """m=CreateModel()
+SetDefaultModel(m)
+x=ImageInput(4,2,1,imageLayout=CHW)
+W=LearnableParameter(4,4,init=uniform)
+own=Convolution(W,x,{2,2,1},mapCount=2,stride=2,autoPadding=false,sharing={false,true,true})
+SaveModel(m,m.dnn)
+""")
+        self.cntk("configFile=c.cntk")
+        self.assert_refused("outputNodeNames=own", "'own' is a Convolution, which has a kernel of its own for each window")
 
     def test_unknown_names(self):
         run = self.export("outputNodeNames=zz", 3)

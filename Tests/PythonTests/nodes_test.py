@@ -34,3 +34,12 @@ def test_wrong_calls():
         C.nodes.Plus(x)
     with pytest.raises(AttributeError, match="Sigmoid"):
         C.nodes.Sigmoidal
+
+
+def test_statistics_of_data():
+    x = C.input(2, name="x")
+    mean, deviation = C.nodes.Mean(x), C.nodes.InvStdDev(x)
+    normalized = C.nodes.PerDimMeanVarNormalization(x, mean, deviation)
+    assert normalized.shape == (2,) and normalized.dynamic_axis.name == "*"
+    with pytest.raises(C.ModelError, match="PerDimMeanVarNormalization"):
+        C.nodes.PerDimMeanVarNormalization(x, deviation, mean)

@@ -119,7 +119,7 @@ ExportFormat FormatOf(const CommandContext& command, const ExportOptions& option
 {
     if (!options.format)
         return FormatOfEnding(command, options.outputPath, {});
-    if (command.block.FindBlock("format") != nullptr)
+    if (Trim(options.format->Text()).starts_with('[')) // a block
     {
         if (command.block.ExistsHere("format"))
             options.format->FailExpected("npz, text or onnx");
@@ -129,6 +129,18 @@ ExportFormat FormatOf(const CommandContext& command, const ExportOptions& option
     for (const FormatWord& word : c_formatWords)
         words.emplace_back(word.word);
     return c_formatWords[ReadChoice(*options.format, words)].format;
+}
+
+// The lines of a text file, with a newline between two lines.
+std::string LinesOf(const std::string& path)
+{
+    std::vector<std::string> lines;
+    const std::string text = ReadTextFile(ResolveInputPath(path));
+    for (const std::string_view line : Split(text, '\n'))
+        lines.emplace_back(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
+    while (!lines.empty() && lines.back().empty())
+        lines.pop_back();
+    return Join(lines, "\n");
 }
 
 // Loads the model in the precision that the config names, else in its own.
@@ -210,7 +222,7 @@ private:
         options.fixedBatch = m_options.fixedBatch;
         OnnxResult result = ConvertToOnnx(network, options);
         if (!m_options.labelMappingFile.empty())
-            result.model.metadata.emplace_back("labels", ReadTextFile(m_options.labelMappingFile));
+            result.model.metadata.emplace_back("labels", LinesOf(m_options.labelMappingFile));
         const OnnxGraph& graph = result.model.graph;
         RequireOnnxSize(result.model);
         if (writes)

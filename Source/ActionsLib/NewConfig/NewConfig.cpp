@@ -4,6 +4,7 @@
 #include "ActionsLib/NewConfig/NewImages.h"
 #include "ActionsLib/NewConfig/NewTable.h"
 #include "ActionsLib/NewConfig/NewText.h"
+#include "Common/DataFile.h"
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Common/Text.h"
@@ -30,6 +31,16 @@ std::string DefaultConfig(const std::string& data)
     return (name.empty() || name == "." || name == ".." ? "new" : name) + ".cntk";
 }
 
+// Returns the text without a byte order mark. Fails (Data) if the file is no text.
+std::string ReadData(const std::string& path)
+{
+    const DataFile file(path);
+    const size_t begin = BeginOfText(file, ZeroBytes::Refused);
+    std::string text(file.Size() - begin, '\0');
+    file.Read(begin, text.data(), text.size());
+    return text;
+}
+
 } // namespace
 
 std::string WriteNewConfig(const NewConfigRequest& asked)
@@ -41,10 +52,12 @@ std::string WriteNewConfig(const NewConfigRequest& asked)
     if (request.config.empty())
         request.config = DefaultConfig(request.data);
     const bool isFolder = std::filesystem::is_directory(request.data);
-    const std::string text = isFolder ? std::string() : ReadTextFile(request.data);
+    const std::string text = isFolder ? std::string() : ReadData(request.data);
     const std::string ending = ToLower(std::filesystem::path(request.data).extension().string());
-    if (!isFolder)
-        RequirePlainText(text, "data file '" + request.data + "'");
+    if (const size_t first = text.find_first_not_of(" \t\r\n"); first != std::string::npos && text[first] == '|')
+        Fail(ErrorKind::Usage, "--new: '", request.data,
+             "' seems to be in the format of CNTKTextFormatReader (|name numbers), for which --new writes no config; "
+             "cntk --help CNTKTextFormatReader has its parameters");
     const bool isTable = !isFolder && (ending == ".csv" || ending == ".tsv" || NewTable::IsTable(text));
     if (!request.label.empty() && !isTable)
         Fail(ErrorKind::Usage, "label=", request.label, " chooses a column of a table, but '", request.data, "' is ",

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <optional>
 
@@ -64,6 +65,16 @@ std::optional<size_t> FindNamed(const NewTable& table, const std::string& name)
     return number && *number < table.columns.size() ? std::optional<size_t>(*number) : std::nullopt;
 }
 
+// Returns the first column that has the first of these names, else of the second one, and so on.
+std::optional<size_t> FindFirst(const std::vector<std::string>& names, std::initializer_list<const char*> wanted)
+{
+    for (const char* const name : wanted)
+        for (size_t i = 0; i < names.size(); ++i)
+            if (EqualsIgnoreCase(names[i], name))
+                return i;
+    return std::nullopt;
+}
+
 // Labels stand last or first in a line. If both columns may be classes, the more balanced one is taken: a pixel at the
 // border is mostly 0.
 size_t ChooseLabel(const NewTable& table, const NewConfigRequest& request)
@@ -79,10 +90,8 @@ size_t ChooseLabel(const NewTable& table, const NewConfigRequest& request)
              table.header.empty() ? Concat("a number below ", table.columns.size()) : "one of " + Join(names, ", "),
              DidYouMean(request.label, names));
     }
-    for (const char* const name : {"label", "class", "target", "species", "category", "y"})
-        for (size_t i = 0; i < names.size(); ++i)
-            if (EqualsIgnoreCase(names[i], name))
-                return i;
+    if (const auto named = FindFirst(names, {"label", "class", "target", "species", "category"}))
+        return *named;
     const size_t records = table.records.size();
     std::vector<size_t> texts;
     for (size_t i = 0; i < table.columns.size(); ++i)
@@ -90,6 +99,8 @@ size_t ChooseLabel(const NewTable& table, const NewConfigRequest& request)
             texts.push_back(i);
     if (texts.size() == 1)
         return texts[0];
+    if (const auto named = FindFirst(names, {"y"}))
+        return *named;
     const NewColumn &first = table.columns.front(), &last = table.columns.back();
     if (!IsClassColumn(last, records))
         return IsClassColumn(first, records) ? 0 : table.columns.size() - 1;

@@ -29,7 +29,11 @@ public:
     std::string TypeName() const override { return m_type; }
     std::vector<std::pair<std::string, std::string>> Attributes() const override
     {
-        return {{"initial_state", m_initialState}, {"time_step", std::to_string(m_timeStep)}};
+        std::vector<std::pair<std::string, std::string>> attributes{{"initial_state", m_initialState},
+                                                                    {"time_step", std::to_string(m_timeStep)}};
+        if (!m_target.empty())
+            attributes.emplace_back("target", m_target);
+        return attributes;
     }
     bool IsDelay() const override { return true; }
     const std::string& TargetName() const override { return m_target; }

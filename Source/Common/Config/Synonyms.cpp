@@ -23,7 +23,7 @@ std::string WithoutSeparators(std::string_view word)
 std::span<const Synonym> Synonyms()
 {
     static const std::vector<Synonym> table = {
-        {{"epochs", "epoch", "numEpochs", "nEpochs", "maxEpoch"},
+        {{"epochs", "epoch", "numEpochs", "nEpochs"},
          {"maxEpochs", "epochSize", "earlyStopPatience"},
          "An epoch is one pass over the training data, or epochSize samples of it."},
         {{"batch", "batchSize", "minibatch", "mbSize"},
@@ -60,9 +60,16 @@ std::span<const Synonym> Synonyms()
          {"lookupTableOrder", "LookupTable"},
          "A LookupTable node embeds words; lookupTableOrder=1 adds one to a standard network."},
         {{"configFile", "config"},
-         {"command", "action"},
+         {"command"},
          "cntk FILE.cntk or configFile=FILE.cntk runs a config; a+b reads file b after file a, and name=value after "
          "the files overrides values."},
+        {{"action", "actions"},
+         {"train", "test", "write", "cv", "edit", "dumpnode"},
+         "action= in the block of a command says what the command does; without it, the command trains. cntk --help "
+         "lists all actions."},
+        {{"readerType", "writerType"},
+         {"UCIFastReader", "ImageReader", "CNTKTextFormatReader", "LMSequenceReader", "HTKMLFReader"},
+         "readerType= in a reader block names the library that reads the data. cntk --help lists all of them."},
         {{"loss", "objective", "costFunction"},
          {"trainingCriterion", "CrossEntropyWithSoftmax", "SquareError"},
          "The training minimises a criterion."},

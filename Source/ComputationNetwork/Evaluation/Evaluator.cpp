@@ -252,6 +252,9 @@ void Evaluator::Bind()
     if (!m_isBound || m_network.BoundBy() != this)
         for (const auto& parameter : m_parameters)
             parameter->GradientColumns().all = true;
+    // Nor are those of gradients of data, which change their size with the minibatch.
+    for (InputValueNode* input : m_inputs)
+        input->GradientColumns().all = true;
     m_isBound = true;
     m_network.SetBoundBy(this);
     for (const ComputationNodePtr& node : m_nodes)

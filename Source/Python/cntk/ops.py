@@ -297,14 +297,75 @@ def classification_error(output_vector, target_vector, topN=1, name=""):
 error_prediction = classification_error
 
 
+# ---- images, statistics ----
+
+def _list(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def convolution(convolution_map, operand, strides=1, auto_padding=True, name=""):
+    """Convolution of an image (channels, height, width) with kernels (outputs, channels, height, width).
+
+    auto_padding: the image is padded evenly, so that (size - 1) / stride + 1 windows fit; else (size - kernel) / stride
+    + 1. Strides and padding are one value, or one for each axis of the window.
+    """
+    return _cntk.convolution(convolution_map, operand, _list(strides), [bool(each) for each in _list(auto_padding)], name)
+
+
+def pooling(operand, pooling_type, pooling_window_shape, strides=1, auto_padding=False, name=""):
+    """The largest value ('max') or the mean ('average') of each window of an image (channels, height, width)."""
+    kinds = {"max": "max", 0: "max", "average": "average", "avg": "average", 1: "average"}
+    if pooling_type not in kinds:
+        from .errors import ModelError
+        raise ModelError("the pooling type is %r; expected 'max' or 'average'" % (pooling_type,))
+    return _cntk.pooling(operand, kinds[pooling_type], _list(pooling_window_shape), _list(strides),
+                         [bool(each) for each in _list(auto_padding)], name)
+
+
+def batch_normalization(operand, scale, bias, running_mean, running_inv_std, spatial=False,
+                        normalization_time_constant=5000, blend_time_constant=0, epsilon=0.00001, name=""):
+    """scale * (x - mean) / deviation + bias. In training mean and deviation are those of the minibatch, and the running
+    ones follow; else the running ones count. spatial: statistics of channels."""
+    options = [("spatial", "true" if spatial else "false"),
+               ("normalizationTimeConstant", repr(float(normalization_time_constant))),
+               ("blendTimeConstant", repr(float(blend_time_constant))), ("epsilon", repr(float(epsilon)))]
+    return _cntk.engine_operation("BatchNormalization", (operand, scale, bias, running_mean, running_inv_std), options,
+                                  name)
+
+
+def cosine_distance(x, y, name=""):
+    """x'y / (|x| |y|) of each sample; 0 where one of them is 0."""
+    return _cntk.cosine_distance(x, y, name)
+
+
+def lookup(table, x, name=""):
+    """The rows of a table (words, size) of one-hot samples x."""
+    return _cntk.times(x, table, 1, name)
+
+
 # ---- defaults ----
 
+defaults = {}  # of layers: init, activation, bias
+
+
 @_contextlib.contextmanager
-def default_dtype(dtype):
-    """The element type of leaves made within the with block."""
-    before = _cntk.default_dtype()
-    _cntk.set_default_dtype(dtype)
+def default_options(dtype=None, **options):
+    """Defaults within the with block: dtype of leaves; init, activation and bias of layers.
+
+    >>> import cntk as C, numpy as np
+    >>> with C.default_options(dtype=np.float64):
+    ...     C.input(2).dtype
+    dtype('float64')
+    """
+    for name in options:
+        if name not in ("init", "activation", "bias"):
+            raise TypeError("default_options has no option '%s'; expected dtype, init, activation or bias" % name)
+    before_type, before = _cntk.default_dtype(), dict(defaults)
+    _cntk.set_default_dtype(dtype if dtype is not None else before_type)
+    defaults.update(options)
     try:
         yield
     finally:
-        _cntk.set_default_dtype(before)
+        _cntk.set_default_dtype(before_type)
+        defaults.clear()
+        defaults.update(before)

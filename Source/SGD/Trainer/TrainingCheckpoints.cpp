@@ -24,7 +24,7 @@ void RemoveObsolete(const TrainingFiles& files, const SgdOptions& options, size_
     const LearningRateControl control(options.autoAdjust, LearningRateCount(options));
     const size_t interval = control.MayRollBack() ? options.autoAdjust.learnRateAdjustInterval : 1;
     if (!options.keepModels.all)
-        for (const size_t epochs : files.ModelsBehind(0))
+        for (const size_t epochs : files.LaterModels(0))
             if (epochs < epochsDone && !options.keepModels.Keeps(epochs, epochsDone) &&
                 !TrainingFiles::IsNeeded(epochs, epochsDone, interval, isOver))
                 for (size_t network = 0; network < files.Networks(); ++network)

@@ -79,8 +79,8 @@ TEST_F(ResumeTest, ACheckpointWithAGradientForEachUseOfAParameterIsRead)
     EXPECT_EQ(BytesOf(Path("line.dnn")), whole);
 }
 
-// maxEpochs was raised: the finished training goes on once its files have the names of an epoch.
-TEST_F(ResumeTest, AFinalModelOfFewerEpochsIsToldHowItGoesOn)
+// maxEpochs was raised: the finished training continues with its checkpoint.
+TEST_F(ResumeTest, AFinalModelOfFewerEpochsIsTrainedFurther)
 {
     TrainingRequest whole = ClassifierRequest(5), shorter = ClassifierRequest(2);
     whole.modelPath = Path("whole.dnn");
@@ -88,17 +88,17 @@ TEST_F(ResumeTest, AFinalModelOfFewerEpochsIsToldHowItGoesOn)
     Run(shorter);
     Run(shorter);
     const std::string final = Path("m.dnn");
-    const std::string hint = "It was trained for 2 epochs, but maxEpochs is 5: to train it further, rename '" + final +
-                             "' to '" + final + ".2', and its checkpoint '" + final + ".ckp' to '" + final +
-                             ".2.ckp'.\n";
-    EXPECT_EQ(LogText().find("It was trained for"), std::string::npos);
+    EXPECT_EQ(LogText().find("the training continues from it"), std::string::npos);
     TrainingRequest longer = ClassifierRequest(5);
+    EXPECT_EQ(ReadTextFile(final), ReadTextFile(Path("whole.dnn.2")));
     Run(longer);
-    EXPECT_NE(LogText().find(hint), std::string::npos);
-    std::filesystem::rename(final, final + ".2");
-    std::filesystem::rename(final + ".ckp", final + ".2.ckp");
-    Run(longer);
+    EXPECT_NE(LogText().find("'" + final +
+                             "' was trained for 2 epochs, and maxEpochs is 5 now: the training continues "
+                             "from it, as '" +
+                             final + ".2'.\n"),
+              std::string::npos);
     EXPECT_EQ(ReadTextFile(final), ReadTextFile(whole.modelPath));
+    EXPECT_EQ(ReadTextFile(final + ".2"), ReadTextFile(Path("whole.dnn.2")));
 }
 
 // The models have the times of a copy that took them in another order.

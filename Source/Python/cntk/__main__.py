@@ -1,0 +1,19 @@
+"""python -m cntk runs the program: python -m cntk configFile=x.cntk"""
+import os
+import sys
+
+
+def main():
+    folder = os.path.dirname(os.path.abspath(__file__))
+    for program in (os.path.join(folder, "bin", "cntk"), os.path.join(folder, "..", "..", "bin", "cntk")):
+        if os.path.exists(program):
+            break
+    else:
+        sys.exit("cntk: the program is not there: expected %s" % os.path.join(folder, "bin", "cntk"))
+    plugins = os.path.join(folder, "plugins")
+    os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [plugins, os.environ.get("LD_LIBRARY_PATH")]))
+    os.execv(program, [program] + sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

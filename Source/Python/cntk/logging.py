@@ -1,0 +1,47 @@
+"""Progress of trainings. The engine's own log goes to logging.getLogger('cntk')."""
+import sys
+import time
+
+
+class ProgressPrinter:
+    """Prints the program's lines: one for each epoch, and with freq=n one for each n minibatches reported.
+
+    On a terminal a line with rate and time is drawn below while an epoch runs.
+    """
+
+    def __init__(self, freq=None, first=0, tag="Training", log_to_file=None, file=None):
+        self.freq = freq
+        self.first = first
+        self.tag = tag
+        self._file = open(log_to_file, "a", encoding="utf-8") if log_to_file else file
+        self._begin = None
+        self._reports = 0
+
+    def _write(self, text):
+        stream = self._file or sys.stdout
+        stream.write(text + "\n")
+        stream.flush()
+
+    def _is_terminal(self):
+        return self._file is None and sys.stderr.isatty()
+
+    def on_minibatch(self, index, loss, metric, samples):
+        """Called at most ten times a second, with averages."""
+        now = time.monotonic()
+        self._begin = self._begin or now
+        self._reports += 1
+        if self.freq and (self._reports <= self.first or self._reports % self.freq == 0):
+            self._write(" Minibatch[%4d]: [%s] loss = %.8f * %d; metric = %.8f * %d"
+                        % (index, self.tag, loss, samples, metric, samples))
+        elif self._is_terminal():
+            seconds = max(now - self._begin, 1e-9)
+            sys.stderr.write("\r%d minibatches, %d samples, loss %.5f, %.0f samples/s\x1b[K" % (index, samples, loss, samples / seconds))
+            sys.stderr.flush()
+
+    def on_epoch(self, index, loss, metric, samples, seconds):
+        """Called after each epoch, with averages."""
+        if self._is_terminal():
+            sys.stderr.write("\r\x1b[K")
+        self._begin = None
+        self._write("Finished Epoch[%2d]: [%s] loss = %.8f * %d; metric = %.8f * %d; epochTime=%.6gs"
+                    % (index, self.tag, loss, samples, metric, samples, seconds))

@@ -295,7 +295,7 @@ std::string ReadTextFile(const std::string& path)
     const Descriptor fd(OpenForReading(path));
     std::string text = ReadAll(fd, path);
     if (IsGzip(text))
-        text = Gunzip(text, path);
+        text = Gunzip(text, Concat("file '", path, "'"));
     if (text.starts_with("\xEF\xBB\xBF"))
         text.erase(0, 3);
     return text;
@@ -469,7 +469,7 @@ PiecewiseFile::PiecewiseFile(const std::string& path) : m_path(path), m_fd(OpenF
     const Descriptor whole(std::exchange(m_fd, -1));
     m_content = ReadAll(whole, path);
     if (IsGzip(m_content))
-        m_content = Gunzip(m_content, path);
+        m_content = Gunzip(m_content, Concat("file '", path, "'"));
     m_size = m_content.size();
 }
 

@@ -28,11 +28,11 @@ namespace
 class Zlib
 {
 public:
-    explicit Zlib(const std::string& path) : m_handle(dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL))
+    explicit Zlib(const std::string& file) : m_handle(dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL))
     {
         if (m_handle == nullptr)
-            Fail(ErrorKind::Device, "file '", path,
-                 "' is compressed by gzip, but the library libz.so.1 cannot be opened; install zlib, or unpack the "
+            Fail(ErrorKind::Device, file,
+                 " is compressed by gzip, but the library libz.so.1 cannot be opened; install zlib, or unpack the "
                  "file");
         Find("inflateInit2_", begin);
         Find("inflate", step);
@@ -64,12 +64,12 @@ private:
 class Inflation
 {
 public:
-    Inflation(std::string_view packed, const std::string& path) : m_zlib(path), m_packed(packed), m_path(path)
+    Inflation(std::string_view packed, const std::string& file) : m_zlib(file), m_packed(packed), m_file(file)
     {
         constexpr int c_gzipWithLargestWindow = 16 + MAX_WBITS;
         m_stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
         if (m_zlib.begin(&m_stream, c_gzipWithLargestWindow, ZLIB_VERSION, int(sizeof m_stream)) != Z_OK)
-            Fail(ErrorKind::Device, "cannot unpack file '", path, "': out of memory");
+            Fail(ErrorKind::Device, "cannot unpack ", file, ": out of memory");
     }
     ~Inflation() { m_zlib.end(&m_stream); }
     Inflation(const Inflation&) = delete;
@@ -98,12 +98,12 @@ public:
                 m_zlib.reset(&m_stream);
             }
             else if (result == Z_MEM_ERROR)
-                Fail(ErrorKind::Device, "cannot unpack file '", m_path, "': out of memory");
+                Fail(ErrorKind::Device, "cannot unpack ", m_file, ": out of memory");
             else if (result != Z_OK && result != Z_BUF_ERROR)
-                Fail(ErrorKind::Data, "file '", m_path, "' is compressed by gzip, but damaged at byte ",
-                     m_packed.size() - Left(), m_stream.msg != nullptr ? Concat(": ", m_stream.msg) : std::string());
+                Fail(ErrorKind::Data, m_file, " is compressed by gzip, but damaged at byte ", m_packed.size() - Left(),
+                     m_stream.msg != nullptr ? Concat(": ", m_stream.msg) : std::string());
             else if (Left() == 0 && m_stream.avail_out > 0)
-                Fail(ErrorKind::Data, "file '", m_path, "' is compressed by gzip, but incomplete: it ends at byte ",
+                Fail(ErrorKind::Data, m_file, " is compressed by gzip, but incomplete: it ends at byte ",
                      m_packed.size(), ", ", Counted(used, "byte"), " into the text");
         }
         text.resize(used);
@@ -118,23 +118,23 @@ private:
 
     Zlib m_zlib;
     std::string_view m_packed;
-    const std::string& m_path;
+    const std::string& m_file;
     z_stream m_stream = {};
 };
 
 } // namespace
 
-std::string Gunzip(std::string_view packed, const std::string& path)
+std::string Gunzip(std::string_view packed, const std::string& file)
 {
-    return Inflation(packed, path).Run();
+    return Inflation(packed, file).Run();
 }
 
 #else
 
-std::string Gunzip(std::string_view, const std::string& path)
+std::string Gunzip(std::string_view, const std::string& file)
 {
-    Fail(ErrorKind::Data, "file '", path,
-         "' is compressed by gzip, which this program was built without (zlib.h was missing); unpack it");
+    Fail(ErrorKind::Data, file,
+         " is compressed by gzip, which this program was built without (zlib.h was missing); unpack it");
 }
 
 #endif

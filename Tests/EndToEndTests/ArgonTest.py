@@ -108,7 +108,7 @@ class ArgonTest(EndToEndTest):
         packed = (self.folder / "lm.gz").read_bytes()
         (self.folder / "cut.gz").write_bytes(packed[:len(packed) // 2])
         run = self.argon(*DECODE, "-lm", "cut.gz", "-outmlf", "out.mlf", status=4)
-        self.assertIn("language model 'cut.gz' is cut short", run.stderr)
+        self.assertIn("language model 'cut.gz' is compressed by gzip, but incomplete", run.stderr)
 
     def test_mistakes_of_the_command_line(self):
         self.compile()

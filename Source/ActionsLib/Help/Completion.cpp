@@ -81,7 +81,7 @@ private:
     }
 
     // Adds the files that begin with the path. prefix: the part of the word before the path.
-    void AddFiles(const std::string& prefix, const std::string& path, bool foldersOnly)
+    void AddFiles(const std::string& prefix, const std::string& path, bool foldersOnly, std::string_view ending = {})
     {
         const size_t slash = path.rfind('/');
         const std::string folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
@@ -94,7 +94,8 @@ private:
             const std::string name = entry->path().filename().string();
             std::error_code ignored;
             const bool isFolder = entry->is_directory(ignored);
-            if (name.starts_with(begin) && (!begin.empty() || !name.starts_with(".")) && (isFolder || !foldersOnly))
+            if (name.starts_with(begin) && (!begin.empty() || !name.starts_with(".")) &&
+                (isFolder || (!foldersOnly && name.ends_with(ending))))
                 found.push_back(prefix + folder + name + (isFolder ? "/" : ""));
         }
         std::sort(found.begin(), found.end());
@@ -109,8 +110,10 @@ private:
         m_hasLooked = true;
         std::vector<std::string> arguments;
         for (size_t i = 0; i + 1 < m_words.size(); i++)
-            if (ToLower(m_words[i]).starts_with("configfile="))
+            if (const std::string lower = ToLower(m_words[i]); lower.starts_with("configfile="))
                 arguments.push_back(m_words[i]);
+            else if (lower.ends_with(".cntk") && lower.find('=') == std::string::npos)
+                arguments.push_back("configFile=" + m_words[i]);
         try
         {
             if (!arguments.empty())
@@ -141,6 +144,8 @@ private:
         if (const ConfigParameters* const root = Config())
             for (const std::string& name : root->BlockNames())
                 Add("", name, "=[");
+        if (Config() == nullptr)
+            AddFiles("", m_last, false, ".cntk");
         if (m_last.empty())
             AddOptions();
     }

@@ -25,7 +25,7 @@ std::string FailureOf(const std::string& packed)
 {
     try
     {
-        Gunzip(packed, "x.gz");
+        Gunzip(packed, "file 'x.gz'");
         return "none";
     }
     catch (const Error& error)
@@ -48,9 +48,9 @@ TEST(Gzip, Unpacks)
 {
     EXPECT_TRUE(IsGzip(c_hello));
     EXPECT_FALSE(IsGzip("\x1f\x8b"));
-    EXPECT_EQ(Gunzip(c_hello, "x.gz"), "hello\n");
-    EXPECT_EQ(Gunzip(c_hello + c_hello, "x.gz"), "hello\nhello\n");
-    EXPECT_EQ(Gunzip(c_hello + std::string(5, '\0'), "x.gz"), "hello\n"); // padding of tapes
+    EXPECT_EQ(Gunzip(c_hello, "file 'x.gz'"), "hello\n");
+    EXPECT_EQ(Gunzip(c_hello + c_hello, "file 'x.gz'"), "hello\nhello\n");
+    EXPECT_EQ(Gunzip(c_hello + std::string(5, '\0'), "file 'x.gz'"), "hello\n"); // padding of tapes
 }
 
 TEST(Gzip, DamagedFilesAreErrors)

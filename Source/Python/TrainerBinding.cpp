@@ -53,7 +53,7 @@ Api::LearnerSettings SettingsFrom(const py::dict& given)
     return settings;
 }
 
-py::tuple TupleOf(const MinibatchTrainer::Result& result)
+py::tuple ResultTuple(const MinibatchTrainer::Result& result)
 {
     return py::make_tuple(result.loss, result.metric, result.samples);
 }
@@ -78,7 +78,7 @@ py::tuple TrainMinibatch(State& state, MinibatchTrainer& trainer, const py::obje
         values.append(ArraysFor(session.FormOfRoot(i), blocks));
         session.CopyRoot(i, blocks);
     }
-    return py::make_tuple(TupleOf(result), values);
+    return py::make_tuple(ResultTuple(result), values);
 }
 
 // Trains an epoch. progress(index, loss, metric, samples) gets the sums so far, at most ten times a second.
@@ -159,7 +159,7 @@ void BindTrainer(py::module_& module, const StatePtr& state)
                      const auto lock = state->context.Lock(*session.GetDevice());
                      result = trainer.Test(arguments);
                  }
-                 return TupleOf(result);
+                 return ResultTuple(result);
              })
         .def("begin_epoch", &MinibatchTrainer::BeginEpoch)
         .def("rate_of", &MinibatchTrainer::RateOf)

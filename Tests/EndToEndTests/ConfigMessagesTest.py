@@ -163,10 +163,10 @@ class ConfigMessagesTest(MessagesTestCase):
 
     def test_parts_of_a_reader_share_keys(self):
         self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"
-                  "  ]\n]\nTest=", "    minibatchMode=partial; traceLevel=0; readers=a:b; unknown=1\n"
+                  "  ]\n]\nTest=", "    minibatchMode=partial; traceLevel=0; readers=a:b; zebra=1\n"
                   "    a=[ features=[ dim=2; start=0 ] ]\n"
                   "    b=[ labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ] ]\n  ]\n]\nTest=")
-        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:55: unknown key 'unknown' in block 'Train:reader'"])
+        self.assertEqual(self.warnings(), ["WARNING: exp.cntk:15:55: unknown key 'zebra' in block 'Train:reader'"])
 
     def test_streams_of_ioNodeNames_are_readers(self):
         self.edit("    features=[ dim=2; start=0 ]\n    labels=[ dim=1; start=2; labelDim=2; labelMappingFile=map.txt ]\n"

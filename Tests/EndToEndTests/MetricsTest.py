@@ -302,6 +302,7 @@ class MetricsTest(EndToEndTest):
                                ("metrics=out/run.csv:out/run.csv", "run.csv"), ("report=train.txt", "train.txt"),
                                ("report=model/net.dnn", "net.dnn"), ("metrics=train.txt/x.csv", "train.txt"),
                                ("tensorBoard=train.txt", "train.txt")):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
             if text is not None and text not in ("train.txt",):
                 self.assertIn(text, self.run_all("--check", argument, status=None).stderr, argument)
                 self.assertFalse((self.folder / "out").exists())

@@ -303,8 +303,8 @@ H=Sigmoid(BatchNormalization(Times(W0, features), S, B0, M, V, normalizationTime
                     "BlockMomentumSGD=[syncPeriod=200]]]]")
             folder = method[:4]
             log = self.stop_one_worker(folder, *many)
-            self.assertEqual(len(re.findall("the training was stopped as asked in .*; run the same command again to go "
-                                            "on from '%s/m.dnn" % folder, log)), 1, log)
+            self.assertEqual(len(re.findall("the training was stopped as asked in .*; run the same command again to "
+                                            "continue from '%s/m.dnn" % folder, log)), 1, log)
             log = self.workers(2, "folder=" + folder, *many)
             self.assertNotIn("Finished Epoch[ 1 of", log)
             self.workers(2, "folder=whole" + folder, *many)

@@ -2,6 +2,7 @@
 """Speech: every config of Examples/Speech, killed pre-training, real label files, known outputs."""
 import array
 import math
+import os
 import random
 import re
 import shutil
@@ -402,10 +403,11 @@ Err=ErrorPrediction(labels, CE.BFF.FF.P, tag=eval)
     def test_synthspeech_sequence_training_reduces_phone_errors(self):
         corpus = self.shared("data/synthspeech")
         shutil.copytree(EXAMPLE, self.folder, dirs_exist_ok=True)
+        environment = dict(os.environ, PYTHONPATH=str(EXAMPLE.parent))
         run = subprocess.run(
             [sys.executable, "-B", "RunSequence.py", "--corpus", corpus, "--cntk", CNTK, "--work", self.folder / "work",
              "--seeds", "1", "--others", "4", "Hidden=64*2", "numCPUThreads=2", "SGD=[epochSize=0; maxEpochs=5]",
-             "Sequence=[SGD=[maxEpochs=2]]"], cwd=self.folder / "Synthspeech", stdin=subprocess.DEVNULL,
+             "Sequence=[SGD=[maxEpochs=2]]"], cwd=self.folder / "Synthspeech", env=environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False, encoding="utf-8")
         self.assertEqual(run.returncode, 0, run.stdout)
         wrong = {(name, part): float(mean) for name, part, mean in

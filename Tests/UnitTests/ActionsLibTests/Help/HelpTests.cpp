@@ -104,8 +104,9 @@ TEST(HelpTest, KnowsActionsBlocksCommandsAndParameters)
     EXPECT_THAT(HelpText("AdaGrad"), AllOf(StartsWith("Parameters that speak of AdaGrad\n\n  gradUpdateType "),
                                            Not(HasSubstr("\n  rms_gamma "))));
     EXPECT_THAT(HelpText("classlm"), HasSubstr("\n  rnnType "));
-    EXPECT_THAT(HelpText("Features"), AllOf(StartsWith("features=[ ... ]   in a reader block\n"),
-                                            HasSubstr("\n  UCIFastReader                   file, dim, start\n")));
+    EXPECT_THAT(HelpText("Features"),
+                AllOf(StartsWith("features=[ ... ]   in a reader block\n"),
+                      HasSubstr("\n  UCIFastReader             file, dim, start, columns, missing\n")));
 }
 
 TEST(HelpTest, KnowsNearNames)

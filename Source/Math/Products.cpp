@@ -40,9 +40,8 @@ void CheckUpdate(const Product& product)
         Fail(ErrorKind::Internal, "MultiplyAll: no update can be made behind a product [", product.c.rows, " x ",
              product.c.columns, "] of ", steps, " steps on this device");
     for (const MatrixView* view : {&update.parameter, &update.smoothed})
-        if (view->data == nullptr ||
-            (view->device != product.c.device || view->type != product.c.type || view->rows != product.c.rows ||
-             view->columns != product.c.columns || !view->IsContiguous()))
+        if (view->data == nullptr || view->device != product.c.device || view->type != product.c.type ||
+            view->rows != product.c.rows || view->columns != product.c.columns || !view->IsContiguous())
             Fail(ErrorKind::Internal, "MultiplyAll: an update of [", view->rows, " x ", view->columns,
                  "] does not fit a gradient of [", product.c.rows, " x ", product.c.columns,
                  "], is of another device or type, or is not in one piece");

@@ -255,13 +255,14 @@ TEST(ProductListTest, MessagesOfOperandsThatDoNotFit)
     const Matrix left(16, 64, DataType::Float32, *device), right(64, 4, DataType::Float32, *device),
         gradient(16, 4, DataType::Float32, *device), parameter(16, 4, DataType::Float32, *device),
         wrong(16, 5, DataType::Float32, *device);
-    EXPECT_EQ(messageOf({.a = left, .b = right, .c = gradient, .update = {.parameter = parameter}}), "");
+    const Matrix smoothed = parameter.Clone();
     EXPECT_EQ(
-        messageOf({.a = left, .b = right, .c = gradient, .update = {.parameter = wrong}}),
+        messageOf({.a = left, .b = right, .c = gradient, .update = {.parameter = parameter, .smoothed = smoothed}}),
+        "");
+    EXPECT_EQ(
+        messageOf({.a = left, .b = right, .c = gradient, .update = {.parameter = wrong, .smoothed = smoothed}}),
         "MultiplyAll: an update of [16 x 5] does not fit a gradient of [16 x 4], is of another device or type, or "
         "is not in one piece");
-    EXPECT_EQ(messageOf({.a = left, .b = right, .c = gradient, .update = {.parameter = parameter, .momentum = 0.5}}),
-              "MultiplyAll: an update with momentum needs a smoothed gradient");
     EXPECT_EQ(messageOf({.a = a, .b = b, .c = c, .update = {.parameter = c}}),
               "MultiplyAll: no update can be made behind a product [2 x 4] of 3 steps on this device");
     Ops::MultiplyAll({});

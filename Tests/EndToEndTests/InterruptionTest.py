@@ -301,7 +301,7 @@ Train=[ action=train; modelPath=$folder$/m.dnn; NDLNetworkBuilder=[ networkDescr
                     process.send_signal(signal.SIGTERM)
                     break
             last = process.communicate(timeout=60)[1].decode().rstrip().splitlines()[-1]
-            if "in front of" in last:
+            if "before command" in last:
                 break  # not within the second command: this process may have been late
         self.assertEqual(process.returncode, STOPPED, last)
         self.assertRegex(last, r"^stopped as asked before command 'Second'; to resume, run it again with "

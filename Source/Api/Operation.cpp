@@ -27,7 +27,8 @@ NodeParameters Parameters(std::initializer_list<std::pair<const char*, std::stri
 ComputationNodePtr NetworkWriter::Reshape(const ComputationNodePtr& x, const Shape& shape)
 {
     std::vector<std::string> dims;
-    for (const size_t dimension : EngineShape(shape).Dims())
+    const TensorShape engineShape = EngineShape(shape);
+    for (const size_t dimension : engineShape.Dims())
         dims.push_back(std::to_string(dimension));
     return Add("Reshape", {x}, Parameters({{"dims", Join(dims, ":")}}));
 }

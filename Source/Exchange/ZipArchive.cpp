@@ -228,6 +228,13 @@ struct ZipReader::Impl
     size_t open = 0;
 
     explicit Impl(const std::string& file) : source(file), path(file) {}
+    ~Impl()
+    {
+        if (zip != nullptr)
+            unzClose(zip);
+    }
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
 
     [[noreturn]] void Damaged(std::string_view why) const
     {
@@ -292,11 +299,7 @@ ZipReader::ZipReader(const std::string& path) : m_impl(std::make_unique<Impl>(pa
         m_impl->Damaged("its directory cannot be read");
 }
 
-ZipReader::~ZipReader()
-{
-    if (m_impl->zip != nullptr)
-        unzClose(m_impl->zip);
-}
+ZipReader::~ZipReader() = default;
 
 const std::vector<ZipEntry>& ZipReader::Entries() const
 {

@@ -52,7 +52,8 @@ extern "C"
     {
         CNTK_AS_FILE = 0, /* for loading: the precision of the model file */
         CNTK_FLOAT = 1,
-        CNTK_DOUBLE = 2
+        CNTK_DOUBLE = 2,
+        CNTK_TYPE_LAST = 0x7fffffff /* never used: any int is a value of the type, so wrong ones can be refused */
     } cntk_type;
 
     typedef enum cntk_group

@@ -1,4 +1,4 @@
-// Where the tokens of a search came from, as far as results may need it. Tokens are numbered in the order of time. The
+// The origins of the tokens of a search, as far as results may need them. Tokens are numbered in the order of time. The
 // trace forgets tokens that no living token, and no path within the lattice beam of one, has passed.
 #pragma once
 

@@ -315,3 +315,11 @@ def test_statistics():
     np.testing.assert_allclose(mean.eval(data).ravel(), data.mean(0), rtol=1e-5)
     with pytest.raises(C.UsageError):
         C.precompute([y], C.reader.NumpyReader({x: data}))
+
+
+def test_a_number_next_to_an_output():
+    x = C.input(2, name="x")
+    assert float(C.squared_error(x, 0).eval({x: [[1, 2], [3, 0]]})) == 14
+    assert float(C.squared_error(1, x).eval({x: [[1, 2], [3, 0]]})) == 6
+    with pytest.raises(C.DataError, match="at least one sample"):
+        C.input_numpy([])

@@ -8,6 +8,7 @@ import os as _os
 
 from . import _cntk
 from . import initializer as _initializer
+from .errors import DataError as _DataError
 
 
 # ---- leaves ----
@@ -40,6 +41,8 @@ def input_numpy(value, dynamic_axis=None, name="", dtype=None):
     """
     import numpy as np
 
+    if len(value) == 0:
+        raise _DataError("input_numpy() needs at least one sample")
     first = np.asarray(value[0]) if dynamic_axis is not None else None
     shape = first.shape[1:] if first is not None else np.asarray(value).shape[1:]
     node = _cntk.input(tuple(shape), dynamic_axis, name, dtype, False, "*")
@@ -276,6 +279,15 @@ def cross_entropy_with_softmax(output_vector, target_vector, name=""):
     return _cntk.cross_entropy_with_softmax(output_vector, target_vector, name)
 
 
+def _in_the_shape_of(value, other):
+    """A number next to a node becomes a constant of the node's shape."""
+    import numpy as np
+
+    if isinstance(other, _cntk.Function) and not isinstance(value, _cntk.Function) and np.ndim(value) == 0 and other.shape:
+        return constant(value, other.shape, other.dtype)
+    return value
+
+
 def squared_error(output, target, name=""):
     """The sum of (output - target)^2 over the minibatch.
 
@@ -283,7 +295,7 @@ def squared_error(output, target, name=""):
     >>> float(C.squared_error([4, 6], [2, 1]).eval())
     29.0
     """
-    return _cntk.squared_error(output, target, name)
+    return _cntk.squared_error(_in_the_shape_of(output, target), _in_the_shape_of(target, output), name)
 
 
 square_error = squared_error

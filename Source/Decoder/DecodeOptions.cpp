@@ -6,6 +6,7 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cntk
 {
@@ -47,7 +48,13 @@ Option<S> Row(const std::string& name, T S::*member, std::string doc, Range rang
               std::vector<std::string> others = {})
 {
     std::vector<std::string> aliases = SpellingsOf(name);
-    aliases.insert(aliases.end(), others.begin(), others.end());
+    for (const std::string& other : others)
+    {
+        aliases.push_back(other);
+        const std::vector<std::string> spellings = SpellingsOf(other);
+        std::copy_if(spellings.begin(), spellings.end(), std::back_inserter(aliases),
+                     [&](const std::string& spelling) { return !EqualsIgnoreCase(spelling, name); });
+    }
     return Opt(name, member, std::move(doc), range, std::move(aliases));
 }
 
@@ -60,7 +67,8 @@ OptionTable<S> GraphRows()
 {
     return {
         Row("precompile", &S::precompile, "compile a graph from -infsm and -transition-file, then end (book 6.1.3.1)"),
-        Row("infsm", &S::infsm, "acceptor as AT&T text, gzipped or plain: H, C and L without the language model"),
+        Row("infsm", &S::infsm, "acceptor as AT&T text, gzipped or plain: H, C and L without the language model", {},
+            {"in-fsm"}),
         Row("transition-file", &S::transitionFile,
             "lines of state, ln of the self loop, ln of the way forward; for -precompile"),
         Row("lookahead-file", &S::lookaheadFile,
@@ -79,21 +87,23 @@ OptionTable<S> InputRows()
         Row("infiles", &S::infiles,
             "list of feature files (with -am) or score files, lines name=path[first,last], name=path or path; paths "
             "are "
-            "relative to the folder of the list"),
+            "relative to the folder of the list",
+            {}, {"in-files"}),
         Row("prefixPathInSCP", &S::prefixPathInScp, "folder that the paths of -infiles are relative to"),
         Row("lm", &S::lm, "language model in ARPA format, gzipped or plain"),
         Row("lm-collection", &S::lmCollection,
             "list of language models to be interpolated, lines of weight and path; paths are relative to the list"),
         Row("am", &S::am, "CNTK model that computes the scores; without it -infiles lists files of scores", {},
             {"modelPath"}),
-        Row("cntkmap", &S::cntkmap, "lines of state and row of the network's output, from 0"),
+        Row("cntkmap", &S::cntkmap, "lines of state and row of the network's output, from 0", {}, {"cntk-map"}),
         Row("dnn_window_size", &S::dnnWindowSize,
             "odd number of frames next to each other in one input column; the edges repeat the first and last frame",
             c_atLeastOne),
         Row("feature-node", &S::featureNode, "input node of the model that takes the features"),
         Row("output-node", &S::outputNode,
             "node of the model whose values are the scores; if the model lacks it, its only output node"),
-        Row("alignmlf", &S::alignMlf, "transcripts for forced alignment, which needs no language model"),
+        Row("alignmlf", &S::alignMlf, "transcripts for forced alignment, which needs no language model", {},
+            {"align-mlf"}),
         Row("sentence-start", &S::sentenceStart, "word that begins each sentence in graph and language model"),
         Row("sentence-end", &S::sentenceEnd, "word that ends each sentence in graph and language model"),
         Row("unknown-word", &S::unknownWord,
@@ -105,7 +115,7 @@ OptionTable<S> SearchRows()
 {
     return {
         Row("acweight", &S::acweight, "factor of the acoustic scores; the factor of the language model is 1",
-            c_positive),
+            c_positive, {"ac-weight"}),
         Row("sil-cost", &S::silCost,
             "cost of each optional silence between words; needs a graph compiled with -model-map", c_notNegative),
         Row("beam", &S::beam, "tokens this far below the best of the frame are pruned, in units of the weighted score",
@@ -131,14 +141,14 @@ OptionTable<S> SearchRows()
 OptionTable<S> ResultRows()
 {
     return {
-        Row("outmlf", &S::outmlf, "results as an HTK MLF"),
+        Row("outmlf", &S::outmlf, "results as an HTK MLF", {}, {"out-mlf"}),
         Row("detailed-alignment", &S::detailedAlignment, "true: states and phones in -outmlf"),
         Row("lattice-prefix", &S::latticePrefix,
             "lattices <prefix>0, <prefix>1, ... as HTK SLF with states, and <prefix>toc, which lists them"),
-        Row("nbest", &S::nbest, "number of word sequences for each utterance in -outnbest"),
-        Row("outnbest", &S::outnbest, "table of the best word sequences"),
-        Row("outscores", &S::outscores, "table of the score of each utterance and its parts"),
-        Row("outctm", &S::outctm, "words with times and confidences"),
+        Row("nbest", &S::nbest, "number of word sequences for each utterance in -outnbest", {}, {"n-best"}),
+        Row("outnbest", &S::outnbest, "table of the best word sequences", {}, {"out-nbest"}),
+        Row("outscores", &S::outscores, "table of the score of each utterance and its parts", {}, {"out-scores"}),
+        Row("outctm", &S::outctm, "words with times and confidences", {}, {"out-ctm"}),
     };
 }
 

@@ -143,6 +143,9 @@ private:
         if (!m_isUseful[0])
             Fail(ErrorKind::Data, "no final state can be reached from the start, ", m_acceptor.NodeText(0),
                  "; nothing is reachable, so there is no sentence");
+        if (m_acceptor.states.empty())
+            Fail(ErrorKind::Data, m_acceptor.path,
+                 ": no arc has an HMM state, so no frame can be decoded; expected labels in square brackets, [aa_s2]");
     }
 
     void RequireNoWordCycle() const

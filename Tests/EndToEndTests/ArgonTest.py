@@ -94,6 +94,10 @@ class ArgonTest(EndToEndTest):
         self.cntk("configFile=d.cntk")
         self.assertEqual(self.read("one.tsv"), self.read("two.tsv"))
         self.assertEqual(self.read("one.tsv"), self.read("three.tsv"))
+        self.write("e.cntk", "command=D\nD=[ action=decode; graph=g.dg; lm=lm; cntk_map=map; In_Files=list.scp\nAC_Weight=1; "
+                             "out-scores=four.tsv; Max_Tokens=50; wordEndBeamFrac=1 ]\n")
+        self.cntk("configFile=e.cntk")
+        self.assertEqual(self.read("one.tsv"), self.read("four.tsv"))
         checked = self.cntk("--check", "configFile=d.cntk", "D=[latice-beam=3]")
         self.assertIn("unknown key 'latice-beam' in block 'D'; did you mean 'lattice-beam'?", checked.stderr)
         self.assertIn("word_end_beam_frac", self.cntk("--help", "argon").stdout)
@@ -129,6 +133,13 @@ class ArgonTest(EndToEndTest):
         self.assertIn("no result is asked for", run.stderr)
         run = self.argon("-graph", "g.dg", "-cntkmap", "map", "-infiles", "list.scp", "-outmlf", "o", status=3)
         self.assertIn("neither -lm nor -lm-collection is given", run.stderr)
+
+    def test_an_acceptor_without_states(self):
+        self.write("none.txt", "0 1 a\n1\n")
+        run = self.argon("-precompile", "true", "-infsm", "none.txt", "-transition-file", "transitions", "-graph", "n.dg",
+                         status=4)
+        self.assertIn("none.txt: no arc has an HMM state", run.stderr)
+        self.assertFalse((self.folder / "n.dg").exists())
 
     def test_silence_cost_needs_known_silences(self):
         self.argon("-precompile", "true", "-infsm", "graph.txt", "-transition-file", "transitions", "-graph", "g.dg")

@@ -106,6 +106,11 @@ class OnnxFilesTest(Interop.EndToEndTest):
         self.assertEqual([{"name": "x", "dims": [0, 0, 4]}, {"name": "sequenceLengths", "dims": [0]}],
                          describe_onnx(self.folder / "m.onnx"))
 
+    def test_a_missing_label_file_is_found_before_the_first_command(self):
+        run = self.cntk("configFile=c.cntk", "command=Make:Export", "Export=[labelMappingFile=nolabels.txt]", status=4)
+        self.assertIn("labelMappingFile: 'nolabels.txt' does not exist, and no earlier command writes it", run.stderr)
+        self.assertNotIn("Action \"edit\"", run.stderr)
+
     def test_check_writes_nothing(self):
         run = self.export("", 0, "--check")
         self.assertIn("Would export 1 input, 1 output", run.stderr)

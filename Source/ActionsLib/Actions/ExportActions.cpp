@@ -135,12 +135,20 @@ ExportFormat FormatOf(const CommandContext& command, const ExportOptions& option
 std::string LinesOf(const std::string& path)
 {
     std::vector<std::string> lines;
-    const std::string text = ReadTextFile(ResolveInputPath(path));
+    const std::string text = ReadTextFile(path);
     for (const std::string_view line : Split(text, '\n'))
         lines.emplace_back(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
     while (!lines.empty() && lines.back().empty())
         lines.pop_back();
     return Join(lines, "\n");
+}
+
+// Fails (Data) for a file that does not exist and that no earlier command writes.
+void RequireInput(const CommandContext& command, const std::string& key, const std::string& path)
+{
+    if (!command.program.outputs.WillExist(path))
+        FailAt(PlaceOf(command, key), ErrorKind::Data, key, ": '", path,
+               "' does not exist, and no earlier command writes it", NearFilesHint(path));
 }
 
 // Loads the model in the precision that the config names, else in its own.
@@ -187,7 +195,12 @@ public:
     }
 
     std::vector<std::string> Outputs() const override { return {m_options.outputPath}; }
-    void Validate() const override { RequireModel(m_command, m_modelPath); }
+    void Validate() const override
+    {
+        RequireModel(m_command, m_modelPath);
+        if (!m_options.labelMappingFile.empty())
+            RequireInput(m_command, "labelMappingFile", ResolveInputPath(m_options.labelMappingFile));
+    }
 
     void Run() override { Export(*LoadModelFor(m_command, m_modelPath, m_options.precision), true); }
 
@@ -221,8 +234,9 @@ private:
         options.stateInputs = m_options.stateInputs;
         options.fixedBatch = m_options.fixedBatch;
         OnnxResult result = ConvertToOnnx(network, options);
-        if (!m_options.labelMappingFile.empty())
-            result.model.metadata.emplace_back("labels", LinesOf(m_options.labelMappingFile));
+        const std::string labels = ResolveInputPath(m_options.labelMappingFile);
+        if (!labels.empty() && (writes || FileExists(labels))) // --check: an earlier command may write the file
+            result.model.metadata.emplace_back("labels", LinesOf(labels));
         const OnnxGraph& graph = result.model.graph;
         RequireOnnxSize(result.model);
         if (writes)
@@ -311,9 +325,7 @@ public:
             RequireModel(m_command, m_modelPath);
         else
             m_builder->Validate(m_command.program);
-        if (!m_command.program.outputs.WillExist(m_options.inputPath))
-            FailAt(PlaceOf(m_command, "inputPath"), ErrorKind::Data, "inputPath: '", m_options.inputPath,
-                   "' does not exist, and no earlier command writes it", NearFilesHint(m_options.inputPath));
+        RequireInput(m_command, "inputPath", m_options.inputPath);
     }
 
     void Run() override

@@ -111,6 +111,26 @@ class ToolsTest(unittest.TestCase):
         run = subprocess.run([sys.executable, TOOLS / "CheckBaseline", self.root], stdout=subprocess.PIPE, check=False)
         self.assertEqual(run.returncode, 1)
 
+    def check_hardening(self, *flags):
+        build = self.root / "hardened"
+        self.write("hardened/CMakeCache.txt", "CMAKE_BUILD_TYPE:STRING=Release\n")
+        self.write("hardened/bin/main.c", "#include <string.h>\n"
+                   "int main(int n, char** words) { char text[64]; strcpy(text, words[0]); return text[n]; }\n")
+        subprocess.run(["cc", "-w", "-O2", "-U_FORTIFY_SOURCE", *flags, "-o", build / "bin/cntk", build / "bin/main.c"], check=True)
+        run = subprocess.run([sys.executable, TOOLS / "CheckHardening", build], stdout=subprocess.PIPE, text=True,
+                             check=False)
+        return run.returncode, run.stdout
+
+    def test_hardening(self):
+        hardened = ["-fPIE", "-pie", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack"]
+        self.assertEqual(self.check_hardening(*hardened)[0], 0)
+        soft = ["-fno-pie", "-no-pie", "-fno-stack-protector", "-Wl,-z,norelro,-z,lazy,-z,execstack"]
+        code, output = self.check_hardening(*soft)
+        self.assertEqual(code, 1, output)
+        for fault in ["no full RELRO", "an executable stack", "no stack protector", "not position-independent",
+                      "no function is called in its checked form"]:
+            self.assertIn(fault, output)
+
     def test_sizes(self):
         self.write("Source/Common/Long.h", "\n" * 401)
         self.write("Source/Common/Long.cpp", "\n" * 701)

@@ -59,12 +59,13 @@ class FirstHourTest(EndToEndTest):
     def test_words_of_other_programs(self):
         for word, name in (("epochs", "maxEpochs"), ("batch", "minibatchSize"), ("lr", "learningRatesPerMB"),
                            ("optimizer", "gradUpdateType"), ("shuffle", "randomize"), ("accuracy", "ErrorPrediction"),
-                           ("confusion", "test"), ("resume", "makeMode"), ("configFile", "command"),
+                           ("confusion", "predictions"), ("recall", "confusion"), ("normalize", "applyMeanVarNorm"), ("resume", "makeMode"), ("configFile", "command"),
                            ("predict", "write"), ("dropout", "dropoutRate"), ("embedding", "lookupTableOrder")):
             with self.subTest(word=word):
                 text = self.cntk("--help", word).stdout
                 self.assertRegex(text, r"(?m)^  %s\b" % name)
                 self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
+        self.assertNotIn("without effect", self.cntk("--help", "shuffle").stdout)
         for word, name in (("epochs", "maxEpochs"), ("batchSize", "minibatchSize"), ("batch_size", "minibatchSize"),
                            ("lr", "learningRatesPerMB"), ("weight_decay", "L2RegWeight")):
             check = self.cntk("first.cntk", "--check", "SGD=[%s=3]" % word)

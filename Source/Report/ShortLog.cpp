@@ -178,12 +178,25 @@ std::string ShortEpochLine(const MetricsRow& epoch, const MetricsRow* validation
         join({Concat("Epoch ", number, " of ", maxEpochs, ": ", LossText(epoch, "loss ")), validated,
               "rate " + RoundedNumber(rate, 3), speed + " samples/s", left.empty() ? left : left + " left"},
              "  ");
-    // Each step leaves out one more part.
-    constexpr size_t c_steps = 5;
-    for (size_t step = 0; step < c_steps && CellsOf(line) >= columns; ++step)
-        line = join({Concat(number, "/", maxEpochs, ": ", LossText(epoch, step < 1 ? "loss " : "", step < 2)),
-                     validated, step < 4 ? "rate " + RoundedNumber(rate, 2) : "", step < 3 ? speed + "/s" : "", left},
+    // Each step leaves out more. All epochs begin with the same step, so that their lines look alike.
+    enum Step
+    {
+        Abbreviated,
+        WithoutWords,
+        WithoutSpeed,
+        WithoutRate,
+        Steps
+    };
+    constexpr size_t c_columnsForWords = 100;
+    for (int step = validated.empty() || columns >= c_columnsForWords ? Abbreviated : WithoutWords;
+         step < Steps && CellsOf(line) >= columns; ++step)
+    {
+        const bool withWords = step < WithoutWords;
+        line = join({Concat(number, "/", maxEpochs, ": ", LossText(epoch, withWords ? "loss " : "", withWords)),
+                     validated, step < WithoutRate ? "rate " + RoundedNumber(rate, 2) : "",
+                     step < WithoutSpeed ? speed + "/s" : "", left},
                     " ");
+    }
     return line;
 }
 

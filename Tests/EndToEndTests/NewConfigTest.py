@@ -4,6 +4,7 @@ the results that Examples/README.md reports. No record is in two parts of the da
 import gzip
 import random
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -90,7 +91,9 @@ class NewConfigTest(EndToEndTest):
         self.assertIn("Inputs=sepal_length:sepal_width:petal_length:petal_width", self.read("iris.cntk"))
         # New data have no column to predict.
         self.write("new.csv", "\n".join(row.rsplit(",", 1)[0] for row in [IRIS_HEADER] + parts[2]) + "\n")
-        self.cntk("iris.cntk", "command=Predict", "Predict=[reader=[file=new.csv]; outputPath=new]")
+        report = self.read("iris_files/report.html")
+        self.cntk(*shlex.split(re.search(r"(?m)^#   cntk (.*command=Predict.*)$", self.read("iris.cntk")).group(1)))
+        self.assertEqual(self.read("iris_files/report.html"), report)
         self.assertEqual(self.read("new.posteriors"), self.read("iris_files/predictions.posteriors"))
 
     def test_nothing_is_overwritten(self):
@@ -192,8 +195,8 @@ class NewConfigTest(EndToEndTest):
         (self.folder / "new").mkdir()
         for name in ("sea003.png", "sea001.png"):
             shutil.copy(self.folder / "photos/sea" / name, self.folder / "new")
-        self.cntk("photos.cntk", "command=Predict", "Predict=[reader=[file=new]; outputPath=out]")
-        self.assertEqual(len(self.lines("out.posteriors")), 2)
+        self.cntk(*shlex.split(re.search(r"(?m)^#   cntk (.*command=Predict.*)$", self.read("photos.cntk")).group(1)))
+        self.assertEqual(len(self.lines("new.posteriors")), 2)
         self.assertIn("'new/sea001.png' has no class", self.cntk("photos.cntk", "command=Test", "Test=[reader=[file=new]]",
                                                                  status=4).stderr)
         # The reader takes the folder as it is, too.

@@ -49,7 +49,7 @@ class RecipesTest(EndToEndTest):
         if not HAS_NUMPY:
             self.skipTest("there is no numpy")
         import numpy
-        self.assertIn("(8, 2)", self.run_part("Weights in numpy")[1])
+        self.run_part("Weights in numpy")
         weights = numpy.load(self.folder / "out/weights.npz")
         self.assertEqual(weights["W0"].shape, (8, 2))
         self.cntk("configFile=%s" % (RECIPES / "Recipes.cntk"), "command=WritePoints")

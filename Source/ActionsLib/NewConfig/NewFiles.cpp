@@ -155,6 +155,12 @@ TrainingSizes SizesOf(size_t records, double rate)
     return sizes;
 }
 
+std::string NewDataText(const NewFiles& files, const std::string& data, const std::string& needs)
+{
+    return Concat("# From new data (", needs, "), with a report of its own:\n#   cntk ", files.Config(),
+                  " command=Predict report=new.html \"Predict=[reader=[file=", data, "]; outputPath=new]\"\n");
+}
+
 std::string SgdText(const TrainingSizes& sizes)
 {
     return Concat("  SGD=[\n"

@@ -88,6 +88,9 @@ constexpr const char* c_classTest =
     "  predictions=$Folder$/predictions.csv   # label, predicted class, probability\n"
     "  confusion=$Folder$/confusion           # .csv and .svg: which classes are mixed up\n";
 
+// Comment on predictions from new data. data: "new.csv". needs: a sentence about these data.
+std::string NewDataText(const NewFiles& files, const std::string& data, const std::string& needs);
+
 // The block SGD, with comments.
 std::string SgdText(const TrainingSizes& sizes);
 // The lines at the begin of a config: what it was made from, the commands to run, and the command list.

@@ -333,7 +333,8 @@ std::string ConfigText(const NewTable& table, const TablePlan& plan, const NewFi
            "]\n\n# Error on data that the training has not seen\nTest=[\n  action=test\n" +
            (plan.isClass ? c_classTest : "") + ReaderText(table, plan, files, "reader", TestPart) + "]\n\n# " +
            (plan.isClass ? "Probabilities of the classes, in the order of labels.txt" : "Predicted values") +
-           ", a line for each line of the test data.\n# For new data change file=; they need no column to predict.\n"
+           ", a line for each line of the test data.\n" +
+           NewDataText(files, "new" + files.Ending(), "which need no column to predict") +
            "Predict=[\n  action=write\n  outputPath=$Folder$/predictions\n" +
            ReaderText(table, plan, files, "reader", TestPart, WithLabels::No) + "]\n";
 }

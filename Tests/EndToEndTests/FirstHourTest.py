@@ -82,6 +82,8 @@ class FirstHourTest(EndToEndTest):
             self.assertIn(mistake, check)
         self.assertRegex(check.splitlines()[-1], r"error: the check found 5 mistakes, which are described above; the first one is: "
                          r"wrong.cntk:13:20: 'Train:SimpleNetworkBuilder:layerSizes' is 'x'")
+        check = self.cntk("first.cntk", "--check", "Train=[reader=[readerType=UCIFastReeder]]", status=3).stderr
+        self.assertRegex(check, r"command line:1:\d+: error: there is no reader or writer 'UCIFastReeder'.* did you mean 'UCIFastReader'")
         # A run stops at the first mistake, and shows the other mistakes of that block.
         run = self.cntk("first.cntk", "SGD=[maxEpochs=three;minibatchSize=0]", status=3).stderr
         self.assertIn("'SGD:maxEpochs' is 'three'", run)

@@ -11,6 +11,20 @@
 namespace cntk
 {
 
+namespace
+{
+
+std::vector<std::string> NamesOfParameters(const ComputationNetwork& network)
+{
+    std::vector<std::string> names;
+    for (const ComputationNodePtr& node : network.Nodes())
+        if (StoredValues(*node) != nullptr)
+            names.push_back(node->Name());
+    return names;
+}
+
+} // namespace
+
 ExportedValues SelectValues(const ComputationNetwork& network, const std::vector<std::string>& patterns, Log& log)
 {
     std::unordered_set<const ComputationNode*> selected;
@@ -25,7 +39,7 @@ ExportedValues SelectValues(const ComputationNetwork& network, const std::vector
             }
         if (!isMatched && pattern != "*")
             Fail(ErrorKind::Config, "nodeNames: no parameter of the model has a name like '", pattern, "'",
-                 DidYouMean(pattern, network.NearestNames(pattern)));
+                 DidYouMean(pattern, NamesOfParameters(network)));
     }
     ExportedValues values;
     for (const ComputationNodePtr& node : network.Nodes())

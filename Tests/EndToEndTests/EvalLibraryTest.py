@@ -184,6 +184,29 @@ assert "libcntk" not in pathlib.Path("/proc/self/maps").read_text()
 """)
         self.call(["python3", program, LIBRARY])
 
+    def test_evaluators_need_the_memory_of_the_parameters_once(self):
+        self.write("big.mel", "model=CreateModel()\nSetDefaultModel(model)\nx=InputValue(4000)\n"
+                              "W=LearnableParameter(4000,4000)\nz=Times(W,x)\nSetProperty(z,output,true)\n"
+                              "SaveModel(model,big.dnn)\n")
+        self.write("big.cntk", "command=Make\nprecision=float\nMake=[ action=edit; editPath=big.mel ]\n")
+        self.cntk("configFile=big.cntk")
+        program = self.write("memory.py", """
+import ctypes, pathlib, re, sys
+def most():
+    return int(re.search(r"VmHWM:\\s*(\\d+)", pathlib.Path("/proc/self/status").read_text())[1]) * 1024
+library = ctypes.CDLL(sys.argv[1])
+values, before = (ctypes.c_float * 4000)(), most()
+model = ctypes.c_void_p()
+assert library.cntk_model_load(b"big.dnn", 0, ctypes.byref(model)) == 0
+for _ in range(8):
+    evaluator = ctypes.c_void_p()
+    assert library.cntk_evaluator_create(model, None, 0, ctypes.byref(evaluator)) == 0
+    assert library.cntk_set_dense(evaluator, ctypes.c_size_t(0), 1, values, ctypes.c_size_t(1)) == 0
+    assert library.cntk_evaluate(evaluator) == 0
+print((most() - before) >> 20)
+""")
+        self.assertLess(int(self.call(["python3", program, LIBRARY])), 61 * 1.25)  # MB; the parameter has 61 MB
+
 
 if __name__ == "__main__":
     main()

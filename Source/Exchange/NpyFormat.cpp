@@ -148,6 +148,8 @@ private:
             if (header.shape.size() == TensorShape::c_maxRank)
                 Damaged(Concat("at most ", TensorShape::c_maxRank, " dimensions"));
             header.shape.push_back(*dimension);
+            if (m_position < m_text.size() && m_text[m_position] == 'L') // Python 2 on Windows wrote (3L, 4L)
+                m_position++;
             if (!Accept(','))
             {
                 Expect(')');

@@ -28,7 +28,7 @@ Write=[ action=write; outputPath=out ]
 
 # A program that uses cntk/Eval.h wrongly, then rightly.
 MISTAKES = """
-#include <cntk/Eval.h>
+#include "Eval.h"
 #include <cstdio>
 using namespace Microsoft::MSR::CNTK;
 int main()

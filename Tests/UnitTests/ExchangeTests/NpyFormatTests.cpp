@@ -74,6 +74,12 @@ TEST(NpyFormat, DamageIsNamed)
         HasSubstr("(4294967296, 4294967296) of 8-byte elements"));
 }
 
+TEST(NpyFormat, ShapesOfPython2)
+{
+    const std::string header = HeaderOf("{'descr': '<f4', 'fortran_order': False, 'shape': (3L, 4L), }");
+    EXPECT_EQ(ParseNpyHeader(header, header.size() + 48, "it").shape, (std::vector<uint64_t>{3, 4}));
+}
+
 TEST(NpyFormat, ElementsOfAllTypesBecomeDoubles)
 {
     const auto convert = [](NpyType type, bool isBigEndian, std::initializer_list<int> bytes)

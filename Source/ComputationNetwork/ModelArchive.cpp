@@ -10,7 +10,9 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <sys/mman.h>
 #include <type_traits>
+#include <unistd.h>
 #include <vector>
 
 namespace cntk
@@ -120,6 +122,17 @@ std::string_view ByteReader::Bytes(uint64_t count, std::string_view what)
     const std::string_view bytes = m_data.substr(m_position, size_t(count));
     m_position += size_t(count);
     return bytes;
+}
+
+// Whole pages only: their neighbours may be in use.
+void ByteReader::ReleaseBytes(std::string_view bytes) const
+{
+    if (!m_isMappedFile)
+        return;
+    const auto page = uintptr_t(::sysconf(_SC_PAGESIZE)), address = reinterpret_cast<uintptr_t>(bytes.data());
+    const uintptr_t begin = (address + page - 1) / page * page, end = (address + bytes.size()) / page * page;
+    if (begin < end)
+        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 bool ByteReader::ReadBool(std::string_view what)
@@ -258,7 +271,7 @@ void VisitSlices(size_t elements, Visit visit)
 
 // Fills a matrix from unaligned values of the file's type, converting them if the types differ.
 template <class From, class To>
-void FillMatrix(Matrix& matrix, std::string_view bytes)
+void FillMatrix(Matrix& matrix, const ByteReader& in, std::string_view bytes)
 {
     const size_t sliceElements = std::min(c_sliceElements, matrix.Elements());
     std::vector<From> aligned(sliceElements); // aligned for the transfer to the device
@@ -266,6 +279,7 @@ void FillMatrix(Matrix& matrix, std::string_view bytes)
     const auto fill = [&](size_t first, size_t count)
     {
         std::memcpy(aligned.data(), bytes.data() + first * sizeof(From), count * sizeof(From));
+        in.ReleaseBytes(bytes.substr(first * sizeof(From), count * sizeof(From)));
         if constexpr (std::is_same_v<From, To>)
         {
             matrix.CopyFromHost(aligned.data(), first, count);
@@ -310,9 +324,9 @@ Matrix ReadDense(ByteReader& in, DataType dataType, Device& device)
               [&](auto tag)
               {
                   if (elementSize == sizeof(float))
-                      FillMatrix<float, decltype(tag)>(matrix, values);
+                      FillMatrix<float, decltype(tag)>(matrix, in, values);
                   else
-                      FillMatrix<double, decltype(tag)>(matrix, values);
+                      FillMatrix<double, decltype(tag)>(matrix, in, values);
               });
     in.Expect("EMAT");
     return matrix;

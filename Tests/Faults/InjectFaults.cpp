@@ -5,14 +5,12 @@
 // threads, mmap and dlopen are replaced by functions of the same name.
 //
 // Settings are environment variables:
-//   FAULT_FOLDER  Only files beneath this folder count, so the loader's files and the log on a terminal do not. Absolute.
-//   FAULT_KIND    The kind of the calls that count: a name of c_kinds.
-//   FAULT_AT      The number of the call that fails, from 1. 0 only counts.
-//   FAULT_ERROR   The value of errno; 0 means that a read or write handles half of its bytes.
-//   FAULT_LASTS   1: all later calls of the kind fail, too.
-//   FAULT_BYTES   The smallest allocation that counts (default: 1 MB).
-//   FAULT_REPORT  A file that receives the number of calls, the number of faults and the first failed call.
-//   FAULT_RECORD  A file that receives all changes of files, for PowerCut.py.
+//   FAULT_FOLDER  Only files beneath this folder count, so the loader's files and the log on a terminal do not.
+//   Absolute. FAULT_KIND    The kind of the calls that count: a name of c_kinds. FAULT_AT      The number of the call
+//   that fails, from 1. 0 only counts. FAULT_ERROR   The value of errno; 0 means that a read or write handles half of
+//   its bytes. FAULT_LASTS   1: all later calls of the kind fail, too. FAULT_BYTES   The smallest allocation that
+//   counts (default: 1 MB). FAULT_REPORT  A file that receives the number of calls, the number of faults and the first
+//   failed call. FAULT_RECORD  A file that receives all changes of files, for PowerCut.py.
 #include "Recording.h"
 
 #include <atomic>
@@ -40,8 +38,8 @@
 namespace
 {
 
-using Faults::Call;
 using Faults::c_pathBytes;
+using Faults::Call;
 using Faults::System;
 
 enum class Kind
@@ -228,8 +226,9 @@ int64_t Handle(const Call& call)
 void OnSystemCall(int, siginfo_t* info, void* context)
 {
     auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-    const Call call{info->si_syscall,
-                    {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX], registers[REG_R10], registers[REG_R8]}};
+    const Call call{
+        info->si_syscall,
+        {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX], registers[REG_R10], registers[REG_R8]}};
     registers[REG_RAX] = Handle(call);
 }
 
@@ -377,8 +376,8 @@ extern "C" void* mmap(void* address, size_t bytes, int protection, int flags, in
     return reinterpret_cast<void*>(result);
 }
 
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument)
-    noexcept
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) noexcept
 {
     if (g_settings.kind == Kind::Thread && MustFail("pthread_create", ""))
         return g_settings.error;

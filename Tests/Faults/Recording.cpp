@@ -116,8 +116,8 @@ int64_t Recording::Perform(const Call& call, const char* path, const char* secon
         head.inode = InodeOf(file);
         head.bytes = result > 0 ? uint64_t(result) : 0;
         data = reinterpret_cast<const void*>(call.arguments[1]);
-        head.offset = call.number == SYS_pwrite64 ? call.arguments[3]
-                                                  : System({SYS_lseek, {file, 0, SEEK_CUR}}) - result;
+        head.offset =
+            call.number == SYS_pwrite64 ? call.arguments[3] : System({SYS_lseek, {file, 0, SEEK_CUR}}) - result;
         break;
     case SYS_writev: // the C library writes a buffer and more data at once
     {

@@ -26,8 +26,8 @@ void PathOfDescriptor(int file, char* path);
 // Writes folder/path; an absolute path replaces the folder.
 void JoinPath(const char* folder, const char* path, char* joined);
 
-// Makes calls and writes the successful ones into a file, in their order. A record is a RecordHead, the two paths and the
-// bytes that were written.
+// Makes calls and writes the successful ones into a file, in their order. A record is a RecordHead, the two paths and
+// the bytes that were written.
 class Recording
 {
 public:

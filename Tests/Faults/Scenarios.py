@@ -106,12 +106,16 @@ DECODE = ["argon", "-graph", "g.dg", "-lm", "lm", "-cntkmap", "map", "-infiles",
 
 
 def run_cntk(folder, arguments, environment=None):
-    """Runs the program in the folder; returns its status and its standard error. Status None: it did not end in time."""
+    """Runs the program in the folder; returns its status and its standard error. Status None: it did not end in time.
+    If the first argument is a path, that program runs, and its output is kept in out/printed."""
+    is_other = isinstance(arguments[0], pathlib.Path)
     try:
-        run = subprocess.run([str(CNTK), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        run = subprocess.run([*([] if is_other else [CNTK]), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, env=dict(os.environ, **(environment or {})), timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         return None, "no end within %d seconds" % TIMEOUT
+    if is_other:
+        (folder / "out/printed").write_bytes(run.stdout)
     return run.returncode, run.stderr.decode("utf-8", "replace")
 
 
@@ -196,6 +200,19 @@ def prepare_with_model(folder):
         (folder / "out" / name).write_text("an old file\n")
 
 
+def prepare_evaluate(folder):
+    """Builds an example of the evaluation library. Returns its arguments. The example itself reads the samples, which
+    lie outside the folder, because only the calls of the library are tested."""
+    prepare_with_model(folder)
+    (folder / "bin").mkdir()
+    samples = folder.parent / "samples.txt"
+    samples.write_text("0.5 -0.25\n1 1\n")
+    library = CNTK.parent.parent / "lib"
+    subprocess.run(["cc", ROOT / "Examples/Evaluation/Evaluate.c", "-I", ROOT / "Source/EvalLibrary/Include",
+                    library / "libcntk.so", "-Wl,-rpath," + str(library), "-o", folder / "bin/evaluate"], check=True)
+    return [pathlib.Path("bin/evaluate"), "old.dnn", str(samples)]
+
+
 def prepare_adapt(folder):
     write_common(folder)
     write_old_model(folder)
@@ -258,5 +275,7 @@ SCENARIOS = {
     "npz": (prepare_with_model, config("Export", "file=out/m.npz")),
     "onnx": (prepare_with_model, config("Export", "file=out/m.onnx")),
     "graph": (prepare_decode, PRECOMPILE),
+    "evaluate": (prepare_evaluate, None),
     "decode": (prepare_decode_with_graph, DECODE),
+    "decode2": (prepare_decode_with_graph, DECODE + ["-threads", "2"]),
 }

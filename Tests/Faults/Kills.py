@@ -89,6 +89,9 @@ class Training:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, env=dict(os.environ, OMPI_MCA_mpi_yield_when_idle="1"))
         killed = False
+        # mpiexec needs long to start the workers.
+        while self.workers > 1 and delay is not None and process.poll() is None and not processes_in(folder):
+            time.sleep(0.005)
         try:
             try:
                 log = process.communicate(timeout=delay if delay is not None else TIMEOUT)[1]

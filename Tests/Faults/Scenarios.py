@@ -126,8 +126,9 @@ def must_run(folder, *arguments, status=0):
 
 
 def contents(folder):
-    """Returns the bytes of all files by name."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """Returns the bytes of all files by name, without files that contain times: logs, metrics and reports."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.suffix not in (".log", ".csv", ".html", ".jsonl")}
 
 
 def differences(found, wanted):
@@ -261,6 +262,7 @@ def prepare_decode_with_graph(folder):
 SCENARIOS = {
     "train": (prepare_train, config("Train")),
     "train2": (prepare_train, config("Train", "threads=2", "hidden=64", "minutes=0.00001", "size=50", "epochs=1")),
+    "logged": (prepare_train, config("Train", "epochs=1", "stderr=out/log", "metrics=out/metrics.csv", "report=out/report.html")),
     "search": (prepare_train, config("Train", "control=searchBeforeEpoch", "epochs=1")),
     "adjust": (prepare_train, config("Train", "control=adjustAfterEpoch")),
     "resume": (prepare_resume, config("Train", "order=none")),

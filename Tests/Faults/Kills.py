@@ -6,7 +6,7 @@ training that was never killed.
 
 KILLS (default: 1000) is the number of kills of all kinds together. Kinds of trainings: one (process), rule (AdaGrad),
 search and adjust (control of the learning rate), adapt, pair (encoder and decoder), two and three (workers of MPI; without
-MPI they are left out). With several workers, either all or only one of them is killed.
+MPI they are left out). The column `within` counts the kills that left a place within an epoch. With several workers, either all or only one of them is killed.
 """
 import argparse
 import os
@@ -37,7 +37,7 @@ KINDS = {
     "two": (config("Train", "epochs=4", "parallelTrain=true", "minutes=0.0005"), 2, 10),
     "three": (config("Train", "epochs=4", "parallelTrain=true", "minutes=0.0005"), 3, 5),
 }
-SAMPLES, SENTENCES = 8000, 500
+SAMPLES, SENTENCES = 24000, 1000
 TIMEOUT = 120
 
 
@@ -78,7 +78,7 @@ class Training:
         if status != 0:
             sys.exit("the training '%s' ends with %s\n%s" % (kind, status, log[-1500:]))
         self.instants = Instants(draw, time.monotonic() - began)
-        self.kills = self.ends = 0
+        self.kills = self.ends = self.within = 0
         self.problems = []
 
     def run(self, folder, delay):
@@ -121,6 +121,7 @@ class Training:
         self.instants.note(status == 0)
         if killed and status != 0:
             self.kills += 1
+            self.within += bool(list((self.folder / "out").glob("*.at*.ckp")))
             return
         if status != 0:
             self.problems.append("%s: a resumed training ends with %s\n%s" % (self.kind, status, log[-1500:]))
@@ -143,7 +144,7 @@ def main():
         print("without MPI: no trainings of several workers")
     parts = sum(KINDS[kind][2] for kind in kinds)
     draw, failed, total = random.Random(options.seed), False, 0
-    print("%-8s %6s %6s %9s  %s" % ("kind", "kills", "ends", "seconds", "result"), flush=True)
+    print("%-8s %6s %6s %6s %9s  %s" % ("kind", "kills", "within", "ends", "seconds", "result"), flush=True)
     with tempfile.TemporaryDirectory(prefix="cntk-kills-") as scratch:
         for kind in kinds:
             began = time.monotonic()
@@ -154,8 +155,8 @@ def main():
                 training.kill_or_end(last=True)
             total += training.kills
             failed = failed or bool(training.problems) or training.ends == 0
-            print("%-8s %6d %6d %9.0f  %s" % (kind, training.kills, training.ends, time.monotonic() - began,
-                                            "\n".join(training.problems) or "same bits"), flush=True)
+            print("%-8s %6d %6d %6d %9.0f  %s" % (kind, training.kills, training.within, training.ends,
+                                                  time.monotonic() - began, "\n".join(training.problems) or "same bits"), flush=True)
     print("%d kills" % total)
     sys.exit(1 if failed else 0)
 

@@ -13,7 +13,7 @@ shared := $(abspath $(CNTK_TEST_SHARED))
 configure = cmake -S . -G Ninja -DCNTK_TEST_SHARED="$(shared)"
 ctest = ctest -j $(JOBS) --output-on-failure
 
-.PHONY: all product configured packages packages-product packages-demo demo test debug asan bench docs format tidy install package packages-deb tarball dist clean
+.PHONY: all product configured packages packages-product packages-demo demo test debug asan bench faults docs format tidy install package packages-deb tarball dist clean
 
 all: configured
 	cmake --build $(BUILD) -j $(JOBS)
@@ -56,6 +56,13 @@ bench: packages
 	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release -DCNTK_BUILD_BENCHMARKS=ON $(CMAKE_FLAGS)
 	cmake --build $(BUILD) -j $(JOBS)
 	Tests/Tools/RunBenchmarks.sh "$(abspath $(BUILD))"
+
+# The long form of the tests of Tests/Faults: about 15 minutes. Tables and plots of the long runs go to BUILD/faults.
+faults: all
+	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/Faults.py
+	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/PowerCut.py
+	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/Kills.py 1000
+	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/LongRuns.py --out "$(abspath $(BUILD))/faults"
 
 docs: product
 	$(BUILD)/bin/cntk --write-docs Documentation

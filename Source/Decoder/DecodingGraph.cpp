@@ -221,6 +221,8 @@ DecodingGraph::DecodingGraph(const std::string& path) : m_file(OpenGraph(path))
     m_silenceModels = reader.TakeNames(SilencePart);
     m_hasLookahead = reader.HasLookahead();
     CheckIndices();
+    for (const GraphArc& arc : m_arcs)
+        m_leastArcCost = std::min(m_leastArcCost, arc.cost);
     FindWordLevels();
 }
 

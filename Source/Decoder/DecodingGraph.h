@@ -99,10 +99,7 @@ public:
     }
     void PrefetchNode(uint32_t node) const { __builtin_prefetch(m_nodes.data() + node); }
     void PrefetchArcs(uint32_t node) const { __builtin_prefetch(m_arcs.data() + m_nodes[node].firstArc); }
-    void PrefetchWordArcs(uint32_t node) const
-    {
-        __builtin_prefetch(m_wordArcs.data() + m_nodes[node].firstWordArc);
-    }
+    void PrefetchWordArcs(uint32_t node) const { __builtin_prefetch(m_wordArcs.data() + m_nodes[node].firstWordArc); }
     // The smallest cost of an arc, at most 0.
     float LeastArcCost() const { return m_leastArcCost; }
     std::span<const GraphWordArc> WordArcs() const { return m_wordArcs; }

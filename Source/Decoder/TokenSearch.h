@@ -87,8 +87,8 @@ private:
         uint32_t node;
         uint32_t history;
         uint32_t previous; // token of the trace, or with c_wordTokenBit another crossing
-        uint32_t trace; // c_noToken: not in the trace yet
-        uint32_t link;  // same as in Candidate
+        uint32_t trace;    // c_noToken: not in the trace yet
+        uint32_t link;     // same as in Candidate
 
         uint64_t Key() const { return TokenKey(wordArc, history); }
     };
@@ -156,10 +156,10 @@ private:
     float m_bestCrossing = 0;
     float m_largestGain = 0; // by which a language model may exceed the look-ahead of a word
     float m_wordMargin = 0;  // by which the successors of a crossing may exceed its score without the language model
-    float m_best = 0;      // among the candidates
-    float m_threshold = 0; // of score + slack
-    float m_width = 0;     // m_best - m_threshold
-    float m_lastWidth = 0; // that the frame before needed for minTokens
+    float m_best = 0;        // among the candidates
+    float m_threshold = 0;   // of score + slack
+    float m_width = 0;       // m_best - m_threshold
+    float m_lastWidth = 0;   // that the frame before needed for minTokens
     bool m_hasRejected = false;
 };
 

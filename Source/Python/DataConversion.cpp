@@ -297,6 +297,8 @@ private:
                 m_data->count = size_t(columns.size());
             else
             {
+                if (columns.size() == 0)
+                    FailForm(Concat("ids of sequences of which sequence ", m_data->count, " has no steps"));
                 m_data->lengths.push_back(uint32_t(columns.size()));
                 m_data->count++;
             }

@@ -157,3 +157,19 @@ def test_no_sequences():
     for nothing in ([], np.zeros((0, 3, 2)), np.zeros((2, 0, 2))):
         with pytest.raises(C.DataError, match="'x' of shape"):
             (x * 1).eval({x: nothing})
+
+
+def test_root_gradients_without_an_axis():
+    x, w = C.input(2), C.parameter(2, init=3)
+    np.testing.assert_array_equal((w * w).grad(wrt=w, root_gradient=[1, 2]), [6, 12])
+    loss = C.squared_error(x * w, 0)
+    data = {x: [[1, 2]]}
+    np.testing.assert_array_equal(loss.grad(data, w, root_gradient=2), 2 * loss.grad(data, w))
+    with pytest.raises(C.DataError, match="expected equal shapes"):
+        (w * w).grad(wrt=w, root_gradient=[1, 2, 3])
+
+
+def test_ids_of_an_empty_sequence():
+    z = C.input(4, is_sparse=True, name='z')
+    with pytest.raises(C.DataError, match="sequence 0 has no steps"):
+        C.times(z, np.ones((4, 2))).eval({z: C.one_hot([[], [1]], 4)})

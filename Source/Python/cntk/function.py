@@ -6,7 +6,7 @@ import warnings
 
 from . import _cntk, nodes
 from ._cntk import Function
-from .errors import ModelError, UsageError, check_calls, checked
+from .errors import DataError, ModelError, UsageError, check_calls, checked
 
 Variable = Function  # inputs are Functions without inputs of their own
 
@@ -91,6 +91,12 @@ def grad(self, arguments=None, wrt=None, root_gradient=None):
     if len(self.outputs) > 1:
         root = functools.reduce(lambda sum, output: sum + nodes.SumElements(output), self.outputs[1:],
                                 nodes.SumElements(self.outputs[0]))
+    if root_gradient is not None and root.dynamic_axis is None:
+        weights = _cntk.as_node(root_gradient)
+        if root.shape is not None and weights.shape != root.shape:
+            raise DataError("root_gradient has the shape %s, but %r has the shape %s; expected equal shapes"
+                            % (weights.shape, root, root.shape))
+        root, root_gradient = root * root_gradient, None
     gradients = _cntk.differentiate(root, wanted, arguments, root_gradient)
     return gradients[0] if isinstance(wrt, Function) else dict(zip(wanted, gradients))
 

@@ -124,7 +124,7 @@ class EpochTimes(logging.Handler):
 
 
 def epoch_seconds(text):
-    return statistics.median([float(each) for each in re.findall(r"epochTime=([\d.e-]+)", text)][1:])
+    return statistics.median([float(each) for each in re.findall(r"[eE]pochTime=([\d.e-]+)", text)][1:])
 
 
 def share_of_program(results, cntk):

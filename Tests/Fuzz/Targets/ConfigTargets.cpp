@@ -91,7 +91,7 @@ void FuzzMel(std::string_view input)
 std::vector<FuzzTarget> ConfigTargets()
 {
     constexpr size_t mega = size_t(1) << 20;
-    return {{"Config", FuzzConfig, {4000, 160 * mega}},
+    return {{"Config", FuzzConfig, {4000, 400 * mega}},
             {"Ndl", FuzzNdl, {8000, 144 * mega}},
             {"Mel", FuzzMel, {8000, 144 * mega}}};
 }

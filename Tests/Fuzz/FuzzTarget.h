@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,20 @@ void Try(Body&& body)
         if (error.Kind() == ErrorKind::Internal)
             throw;
         (void)error.Report(); // the excerpt of the source text is code under test, too
+    }
+}
+
+// Prepares something for a target. An Error is a mistake of the target, so that it ends the program.
+template <class Body>
+auto Prepare(Body&& body)
+{
+    try
+    {
+        return body();
+    }
+    catch (const Error& error)
+    {
+        throw std::logic_error("a fuzz target cannot prepare its input: " + error.Report());
     }
 }
 

@@ -61,16 +61,14 @@ void FuzzNdl(std::string_view input)
 }
 
 constexpr const char* c_editedNetwork = R"(
-features=Input(3, tag=feature)
-labels=Input(2, tag=label)
-L1.W=Parameter(4,3, init=fixedValue, value=0.5)
-L1.b=Parameter(4,1, init=fixedValue, value=0)
-L1.t=Times(L1.W, features)
-L1.z=Plus(L1.t, L1.b)
-L1.s=Sigmoid(L1.z)
-L2.W=Parameter(2,4, init=fixedValue, value=0.5)
-L2.z=Times(L2.W, L1.s)
-ce=CrossEntropyWithSoftmax(labels, L2.z, tag=criterion)
+  Layer(x)=[ W=Parameter(4,3,init=fixedValue,value=0.5); b=Parameter(4,1,init=fixedValue,value=0)
+    t=Times(W,x); z=Plus(t,b); s=Sigmoid(z) ]
+  Last(x)=[ W=Parameter(2,4,init=fixedValue,value=0.5); z=Times(W,x) ]
+  features=Input(3, tag=feature)
+  labels=Input(2, tag=label)
+  L1=Layer(features)
+  L2=Last(L1.s)
+  ce=CrossEntropyWithSoftmax(labels, L2.z, tag=criterion)
 )";
 
 void FuzzMel(std::string_view input)
@@ -81,7 +79,9 @@ void FuzzMel(std::string_view input)
     context.writesDumps = false;
     const std::shared_ptr<Device> device = MakeSmallDevice();
     MelEditor editor(DataType::Float32, device, context, *log, MelEditor::Mode::Check);
-    editor.Models().Add("m", BuildNetworkFromNdlText(c_editedNetwork, "edited.ndl", DataType::Float32, device));
+    editor.Models().Add(
+        "m",
+        Prepare([&] { return BuildNetworkFromNdlText(c_editedNetwork, "edited.ndl", DataType::Float32, device); }));
     editor.Run(PrepareMel(std::make_shared<SourceText>("input.mel", std::string(input))));
 }
 

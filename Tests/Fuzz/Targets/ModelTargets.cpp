@@ -39,9 +39,13 @@ void FuzzDbn(std::string_view input)
 
 void FuzzNpz(std::string_view input)
 {
-    const auto network = BuildNetworkFromNdlText("features=Input(3, tag=feature)\nW=Parameter(2,3)\nb=Parameter(2,1)\n"
-                                                 "z=Plus(Times(W,features),b,tag=output)\n",
-                                                 "weights.ndl", DataType::Float32, MakeSmallDevice());
+    const auto network = Prepare(
+        []
+        {
+            return BuildNetworkFromNdlText("features=Input(3, tag=feature)\nW=Parameter(2,3)\nb=Parameter(2,1)\n"
+                                           "z=Plus(Times(W,features),b,tag=output)\n",
+                                           "weights.ndl", DataType::Float32, MakeSmallDevice());
+        });
     ReadNpz(*network, InputPath("m.npz", input), {});
 }
 

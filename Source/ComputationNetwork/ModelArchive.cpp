@@ -180,6 +180,15 @@ size_t ByteReader::Count(std::string_view what, size_t bytesEach)
     return size_t(count);
 }
 
+bool ByteReader::Reserve(uint64_t bytes)
+{
+    const uint64_t most = uint64_t(m_data.size()) * 64 + (uint64_t(64) << 20);
+    if (bytes > most - m_reserved)
+        return false;
+    m_reserved += bytes;
+    return true;
+}
+
 bool ByteReader::Peek(std::string_view mark) const
 {
     if (Left() < 2 * (mark.size() + 1))
@@ -255,8 +264,6 @@ namespace
 {
 
 constexpr uint32_t c_rowMajor = 1; // bits of the format word of a sparse matrix
-// Limit for sparse matrices, which become dense: their dense size is not bounded by the bytes of the file.
-constexpr uint64_t c_largestFromSparse = uint64_t(1) << 30;
 
 // Slices avoid a second copy of a large matrix between file and device.
 constexpr size_t c_sliceElements = size_t(1) << 18;
@@ -396,10 +403,13 @@ Matrix ReadSparse(ByteReader& in, DataType dataType, Device& device)
     const auto nonZeros = in.Read<uint64_t>("the number of non-zero elements of a sparse matrix");
     const auto columns = in.Read<uint64_t>("the columns of a sparse matrix");
     const auto rows = in.Read<uint64_t>("the rows of a sparse matrix");
-    const uint64_t most = c_largestFromSparse / sizeof(double);
-    if (rows > most || columns > most || (rows != 0 && columns > most / rows) ||
-        nonZeros > in.Left() / (elementSize + sizeof(uint64_t)))
-        in.Damaged(position, "the size of a sparse matrix (its elements must fit into the bytes left)",
+    constexpr uint64_t most = std::numeric_limits<uint32_t>::max();
+    if (rows > most || columns > most || nonZeros > in.Left() / (elementSize + sizeof(uint64_t)) ||
+        (rows != 0 && columns > std::numeric_limits<uint64_t>::max() / sizeof(double) / rows) ||
+        !in.Reserve(rows * columns * sizeof(double))) // the matrix becomes dense
+        in.Damaged(position,
+                   "the size of a sparse matrix (its elements must fit into the bytes left, and its dense form into 64 "
+                   "times the size of the file and 64 MiB)",
                    Concat(rows, " x ", columns, " with ", nonZeros, " elements"));
 
     std::vector<double> dense(size_t(rows * columns));

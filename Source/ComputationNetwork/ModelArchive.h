@@ -52,6 +52,9 @@ public:
     std::string NarrowText(std::string_view what);
     // Reads a u64 count of items that take at least bytesEach.
     size_t Count(std::string_view what, size_t bytesEach);
+    // Reserves memory that the bytes of the file do not bound: all reservations of a reader together are at most
+    // 64 bytes for each byte of the file and 64 MiB. Returns false if there is not as much left.
+    bool Reserve(uint64_t bytes);
 
     bool Peek(std::string_view mark) const;
     bool Mark(std::string_view mark); // consumed if it comes next
@@ -68,6 +71,7 @@ private:
     std::string m_kind;
     bool m_isMappedFile;
     size_t m_position = 0;
+    uint64_t m_reserved = 0; // bytes
 };
 
 class ByteWriter

@@ -13,7 +13,7 @@ shared := $(abspath $(CNTK_TEST_SHARED))
 configure = cmake -S . -G Ninja -DCNTK_TEST_SHARED="$(shared)"
 ctest = ctest -j $(JOBS) --output-on-failure
 
-.PHONY: all product configured packages packages-product packages-demo demo test debug asan bench docs format tidy install package packages-deb tarball dist clean
+.PHONY: all product configured packages packages-product packages-demo demo test debug asan fuzz bench faults docs format tidy install package packages-deb tarball dist clean
 
 all: configured
 	cmake --build $(BUILD) -j $(JOBS)
@@ -52,10 +52,24 @@ asan: packages
 	cmake --build $(BUILD)-asan -j $(JOBS)
 	$(ctest) --test-dir $(BUILD)-asan -L unit
 
+# Fuzz targets for clang's libFuzzer in $(BUILD)-fuzz/fuzz; Tests/Fuzz/Campaign.sh runs them.
+fuzz: packages
+	$(configure) -B $(BUILD)-fuzz -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+	    -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCNTK_SANITIZE=fuzzer-no-link,address,undefined \
+	    -DCNTK_CUDA=OFF -DCNTK_MPI=OFF -DCNTK_BUILD_TESTS=OFF -DCNTK_BUILD_FUZZ=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz
+
 bench: packages
 	$(configure) -B $(BUILD) -DCMAKE_BUILD_TYPE=Release -DCNTK_BUILD_BENCHMARKS=ON $(CMAKE_FLAGS)
 	cmake --build $(BUILD) -j $(JOBS)
 	Tests/Tools/RunBenchmarks.sh "$(abspath $(BUILD))"
+
+# The long form of the tests of Tests/Faults: about 15 minutes. Tables and plots of the long runs go to BUILD/faults.
+faults: all
+	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/Faults.py
+	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/PowerCut.py
+	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/Kills.py 1000
+	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/LongRuns.py --out "$(abspath $(BUILD))/faults"
 
 docs: product
 	$(BUILD)/bin/cntk --write-docs Documentation
@@ -84,4 +98,4 @@ tarball: packages-product
 dist: package tarball
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-debug $(BUILD)-asan
+	rm -rf $(BUILD) $(BUILD)-debug $(BUILD)-asan $(BUILD)-fuzz

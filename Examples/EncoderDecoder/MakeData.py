@@ -25,6 +25,8 @@ def make(folder, name, count, seed):
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: MakeData.py FOLDER")
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     make(folder, "train", 6000, 1)

@@ -61,6 +61,11 @@ int main(int argc, char** argv)
             printf("%s%.6f", i > 0 ? " " : "", result[i]);
         printf("\n");
     }
+    if (ferror(file))
+    {
+        perror(argv[2]);
+        return EXIT_FAILURE;
+    }
     free(sample);
     free(result);
     fclose(file);

@@ -6,10 +6,13 @@
 A line of the files has a label and 64 pixels, as Examples/Image/Digits/ConvertDigits.py writes them.
 """
 import argparse
+import sys
 
-import numpy as np
-
-import cntk as C
+try:
+    import numpy as np
+    import cntk as C
+except ImportError as error:
+    sys.exit("%s; Documentation/Python.md says what is needed" % error)
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--train", required=True)

@@ -9,9 +9,11 @@ sample a line, as the program's action=write does.
 import argparse
 import sys
 
-import numpy as np
-
-import cntk as C
+try:
+    import numpy as np
+    import cntk as C
+except ImportError as error:
+    sys.exit("%s; Documentation/Python.md says what is needed" % error)
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("model")

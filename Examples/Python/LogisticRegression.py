@@ -6,8 +6,12 @@
 The files are in the text format of CNTKTextFormatReader: lines `|features 0.85 1.75 |labels 1 0 0`.
 """
 import argparse
+import sys
 
-import cntk as C
+try:
+    import cntk as C
+except ImportError as error:
+    sys.exit("%s; Documentation/Python.md says what is needed" % error)
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--train", required=True)

@@ -6,10 +6,13 @@
 The files are column files: a token a line, its word first and its label last; a blank line ends a sentence.
 """
 import argparse
+import sys
 
-import numpy as np
-
-import cntk as C
+try:
+    import numpy as np
+    import cntk as C
+except ImportError as error:
+    sys.exit("%s; Documentation/Python.md says what is needed" % error)
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--train", required=True)

@@ -11,7 +11,10 @@ import os
 import subprocess
 import sys
 
-import cntk as C
+try:
+    import cntk as C
+except ImportError as error:
+    sys.exit("%s; Documentation/Python.md says what is needed" % error)
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--train", required=True)

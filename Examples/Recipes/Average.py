@@ -4,7 +4,7 @@
     Average.py NEW MODEL... [--cntk PROGRAM]
 
 The models must have the same network, as those of the last epochs of a training have. The program writes their parameters
-as text (action=dumpnode) and takes the averages back (the MEL command ReviseParameter).
+as arrays (action=export) and takes the averages back (action=import).
 """
 import argparse
 import os
@@ -12,7 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-import Weights
+try:
+    import numpy
+except ImportError:
+    sys.exit("Average.py needs numpy (Debian package python3-numpy)")
 
 
 def run(program, step):
@@ -29,24 +32,17 @@ def main():
     parser.add_argument("--cntk", default="cntk")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "parameters.npz")
         sums = {}
         for model in arguments.model:
-            dump = os.path.join(folder, "dump.txt")
-            run(arguments.cntk, "action=dumpnode; modelPath=%s; outputFile=%s" % (model, dump))
-            for name, array in Weights.read(dump).items():
-                sums[name] = sums.get(name, 0) + array
-        script = ['m = LoadModel("%s")' % arguments.model[0], "SetDefaultModel(m)"]
-        for name, array in sums.items():
-            path = os.path.join(folder, "%d.txt" % len(script))
-            with open(path, "w", encoding="utf-8") as file:
-                for row in array.reshape(array.shape[0], -1) / len(arguments.model):
-                    file.write(" ".join("%.9g" % value for value in row) + "\n")
-            script.append('ReviseParameter(%s, "%s")' % (name, path))
-        script.append('SaveModel(m, "%s")' % arguments.new)
-        path = os.path.join(folder, "average.mel")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(script) + "\n")
-        run(arguments.cntk, "action=edit; editPath=%s" % path)
+            run(arguments.cntk, "action=export; modelPath=%s; outputPath=%s" % (model, path))
+            with numpy.load(path) as arrays:
+                for name in arrays.files:
+                    if not name.startswith("special:"):
+                        sums[name] = sums.get(name, 0) + arrays[name]
+        numpy.savez(path, **{name: array / len(arguments.model) for name, array in sums.items()})
+        run(arguments.cntk, "action=import; modelPath=%s; inputPath=%s; outputModelPath=%s" %
+            (arguments.model[0], path, arguments.new))
     print("%s is the average of %d models" % (arguments.new, len(arguments.model)))
 
 

@@ -88,6 +88,8 @@ def curve_panel(losses, errors):
 
 
 def main():
+    if len(sys.argv) != 5:
+        sys.exit("usage: MakePicture.py DATA_FOLDER GRID_OUTPUT LOG PICTURE")
     data_folder, grid_output, log_file, picture = sys.argv[1:]
     grid = read_columns(f"{data_folder}/Grid.txt")
     score = [row[1] - row[0] for row in read_columns(grid_output)]

@@ -7,9 +7,48 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 
 namespace cntk::Api
 {
+
+namespace
+{
+
+// Copies the steps of all sequences to their columns. Source and target may differ in the element type.
+template <class From, class To>
+void PackSteps(const InputData& data, const SequencePacking& packing, size_t rows, To* target)
+{
+    const size_t stride = packing.Rows() * rows;
+    for (size_t sequence = 0; sequence < data.count; sequence++)
+    {
+        const SequencePacking::Place place = packing.Places()[sequence];
+        const From* from = static_cast<const From*>(data.blocks[sequence]);
+        To* to = target + (place.begin * packing.Rows() + place.row) * rows;
+        for (size_t step = 0; step < data.lengths[sequence]; step++, from += rows, to += stride)
+            std::copy_n(from, rows, to);
+    }
+}
+
+// Clears the columns after the last sequence of each row of the packing.
+template <class ElemType>
+void ClearGaps(const InputData& data, const SequencePacking& packing, size_t rows, ElemType* target)
+{
+    std::vector<size_t> used(packing.Rows());
+    for (size_t sequence = 0; sequence < data.count; sequence++)
+    {
+        const SequencePacking::Place place = packing.Places()[sequence];
+        used[place.row] = std::max(used[place.row], size_t(place.begin) + data.lengths[sequence]);
+    }
+    for (size_t row = 0; row < used.size(); row++)
+        for (size_t step = used[row]; step < packing.TimeSteps(); step++)
+            std::fill_n(target + (step * packing.Rows() + row) * rows, rows, ElemType(0));
+}
+
+template <class ElemType>
+using OtherType = std::conditional_t<std::is_same_v<ElemType, float>, double, float>;
+
+} // namespace
 
 size_t InputData::Samples() const
 {
@@ -43,24 +82,34 @@ void InputFeeder::FeedColumns(InputValueNode& node, const InputData& data, size_
 }
 
 template <class ElemType>
+ElemType* InputFeeder::Buffer(size_t elements)
+{
+    if (m_values.size() < elements * sizeof(ElemType))
+        m_values.resize(elements * sizeof(ElemType));
+    return reinterpret_cast<ElemType*>(m_values.data());
+}
+
+template <class ElemType>
 void InputFeeder::FeedDense(InputValueNode& node, const InputData& data, const SequencePacking& packing)
 {
-    if (data.IsFrames())
-        return FeedColumns(node, data, data.count);
+    using Other = OtherType<ElemType>;
     const size_t rows = node.SampleElements();
-    const size_t bytes = rows * sizeof(ElemType), columns = packing.Columns();
-    m_values.resize(columns * bytes);
-    if (data.Samples() != columns) // gaps
-        std::memset(m_values.data(), 0, m_values.size());
-    for (size_t sequence = 0; sequence < data.count; sequence++)
+    if (data.IsFrames() && !data.needsConversion)
+        return FeedColumns(node, data, data.count);
+    const size_t columns = data.IsFrames() ? data.count : packing.Columns();
+    ElemType* const target = Buffer<ElemType>(columns * rows);
+    if (data.IsFrames())
+        std::copy_n(static_cast<const Other*>(data.blocks.front()), columns * rows, target);
+    else
     {
-        const SequencePacking::Place place = packing.Places()[sequence];
-        const std::byte* const block = static_cast<const std::byte*>(data.blocks[sequence]);
-        for (size_t step = 0; step < data.lengths[sequence]; step++)
-            std::memcpy(m_values.data() + ((place.begin + step) * packing.Rows() + place.row) * bytes,
-                        block + step * bytes, bytes);
+        if (data.Samples() != columns)
+            ClearGaps(data, packing, rows, target);
+        if (data.needsConversion)
+            PackSteps<Other>(data, packing, rows, target);
+        else
+            PackSteps<ElemType>(data, packing, rows, target);
     }
-    node.ReferToDense(reinterpret_cast<const ElemType*>(m_values.data()), rows, columns);
+    node.ReferToDense(target, rows, columns);
 }
 
 void InputFeeder::FeedSparse(InputValueNode& node, const InputData& data, const SequencePacking& packing)

@@ -44,6 +44,8 @@ struct InputData
     bool continuesPass = false;    // packed: sequences may continue those of the minibatch before
     // Dense: a block of samples one after another, in C order. Frames have one block, sequences one each.
     std::vector<const void*> blocks;
+    // True if the blocks hold the other element type (double for float): the feeder converts while it packs.
+    bool needsConversion = false;
     // Sparse, in place of blocks.
     std::vector<SparseRows> sparse;
     std::shared_ptr<void> owner; // keeps the memory
@@ -64,6 +66,8 @@ private:
     void FeedSparse(InputValueNode& node, const InputData& data, const SequencePacking& packing);
     template <class ElemType>
     void FeedDense(InputValueNode& node, const InputData& data, const SequencePacking& packing);
+    template <class ElemType>
+    ElemType* Buffer(size_t elements);
 
     std::vector<std::byte> m_values; // the packed form, kept to avoid allocations
     std::vector<int32_t> m_rows, m_starts;

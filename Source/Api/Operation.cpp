@@ -54,8 +54,9 @@ ComputationNodePtr NetworkWriter::Zeros(const ComputationNodePtr& x)
     return Cached(Concat("zeros of ", x->Name()),
                   [&]
                   {
-                      const ComputationNodePtr sum = Add("ReduceElements", {x});
-                      return Add("ElementTimes", {Reshape(sum, {}), Number(0)});
+                      // 0 times the sum would be NaN for data with NaN or infinity; max(-|sum|, 0) is 0 for all data.
+                      const ComputationNodePtr sum = Reshape(Add("ReduceElements", {x}), {});
+                      return Add("RectifiedLinear", {Add("Negate", {Add("Abs", {sum})})});
                   });
 }
 

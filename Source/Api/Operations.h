@@ -23,6 +23,9 @@ OperationPtr Divide();
 OperationPtr Square();
 // In training sessions sets a share `rate` of the elements to 0 and scales the others by 1 / (1 - rate).
 OperationPtr Dropout(double rate);
+// Stands for all its operands, which may have different axes. Its own value is that of the first one.
+OperationPtr Combine();
+inline constexpr const char* c_combine = "Combine"; // its type name
 
 // ---- Operations/ProductOperations.cpp ----
 

@@ -277,15 +277,17 @@ void Session::FeedAxis(Axis& axis, std::span<const InputData* const> data)
                  "', but their minibatches are packed in different ways; expected data of one reader");
     if (isPacked)
         AssignLayout(*axis.layout, *first.layout);
-    else if (first.IsFrames())
+    else if (axis.isFrames)
     {
         if (!axis.layout->IsFrameMode() || axis.layout->Columns() != first.count)
             axis.layout->InitAsFrameMode(first.count);
     }
     else
     {
-        axis.packing.Pack(first.lengths);
-        axis.packing.Fill(*axis.layout, first.lengths);
+        // Some inputs may have frames beside sequences of one step each.
+        const std::vector<uint32_t> lengths = first.IsFrames() ? std::vector<uint32_t>(first.count, 1) : first.lengths;
+        axis.packing.Pack(lengths);
+        axis.packing.Fill(*axis.layout, lengths);
     }
     first.continuesPass ? axis.layout->BeginMinibatch() : axis.layout->BeginPass();
     m_samples = std::max(m_samples, axis.layout->ActualSamples());

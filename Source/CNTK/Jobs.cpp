@@ -285,7 +285,7 @@ void CheckJobs(const std::vector<PlannedJob>& jobs, const ConfigParameters& root
         DeclareOutputs(planned, {program, planned.command, root.RequireBlock(planned.command)});
     }
     mistakes.ThrowIfAny(program.log);
-    program.log.Print("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
+    program.log.Tell("__CHECKED__: %s, nothing was trained or written\n", Counted(jobs.size(), "command").c_str());
 }
 
 size_t PrintTrainInfo(const std::vector<PlannedJob>& jobs, Log& log)

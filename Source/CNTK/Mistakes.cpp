@@ -31,7 +31,7 @@ void Mistakes::ThrowIfAny(Log& log) const
     if (m_errors.size() == 1)
         throw Error(m_errors[0]);
     for (const Error& error : m_errors)
-        log.Print("%s\n\n", error.Report().c_str());
+        log.Tell("%s\n\n", error.Report().c_str());
     // Notes with a place are further mistakes of one block.
     size_t count = m_errors.size();
     for (const Error& error : m_errors)

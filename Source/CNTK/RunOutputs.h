@@ -23,21 +23,37 @@ public:
     bool IsEmpty() const { return m_listeners.empty(); }
 
     bool WantsClassification() const override;
-    void CommandBegins(const std::string& command, const std::string& action) override;
-    void CommandEnds() override;
-    void TrainingBegins(const TrainingBegin& training) override;
-    void TrainingIsDone(const std::string& modelPath) override;
-    void EpochBegins(size_t epoch) override;
-    void MinibatchesEnd(const MinibatchResult& result) override;
-    void EpochEnds(const EpochSummary& epoch) override;
-    void ValidationEnds(const ValidationSummary& validation) override;
-    void EvaluationEnds(const EvaluationSummary& evaluation) override;
-    void ClassificationEnds(const ConfusionCounts& counts) override;
-    void RegionsAreKnown(const ClassRegions& regions) override;
-    void ModelIsSaved(const SavedModel& model) override;
-    void FileIsWritten(const std::string& path) override;
+    void CommandBegins(const std::string& command, const std::string& action) override
+    {
+        Pass(&RunListener::CommandBegins, command, action);
+    }
+    void CommandEnds() override { Pass(&RunListener::CommandEnds); }
+    void TrainingBegins(const TrainingBegin& training) override { Pass(&RunListener::TrainingBegins, training); }
+    void TrainingIsDone(const std::string& modelPath) override { Pass(&RunListener::TrainingIsDone, modelPath); }
+    void EpochBegins(size_t epoch) override { Pass(&RunListener::EpochBegins, epoch); }
+    void MinibatchesEnd(const MinibatchResult& result) override { Pass(&RunListener::MinibatchesEnd, result); }
+    void EpochEnds(const EpochSummary& epoch) override { Pass(&RunListener::EpochEnds, epoch); }
+    void ValidationEnds(const ValidationSummary& validation) override
+    {
+        Pass(&RunListener::ValidationEnds, validation);
+    }
+    void EvaluationEnds(const EvaluationSummary& evaluation) override
+    {
+        Pass(&RunListener::EvaluationEnds, evaluation);
+    }
+    void ClassificationEnds(const ConfusionCounts& counts) override { Pass(&RunListener::ClassificationEnds, counts); }
+    void RegionsAreKnown(const ClassRegions& regions) override { Pass(&RunListener::RegionsAreKnown, regions); }
+    void ModelIsSaved(const SavedModel& model) override { Pass(&RunListener::ModelIsSaved, model); }
+    void FileIsWritten(const std::string& path) override { Pass(&RunListener::FileIsWritten, path); }
 
 private:
+    template <class... Parameters, class... Arguments>
+    void Pass(void (RunListener::*event)(Parameters...), const Arguments&... arguments)
+    {
+        for (RunListener* const listener : m_listeners)
+            (listener->*event)(arguments...);
+    }
+
     std::vector<RunListener*> m_listeners;
 };
 

@@ -378,9 +378,9 @@ void RunConfig(const CommandLine& line, std::unique_ptr<Workers>& workers, Log& 
         return; // the first worker checks
     if (options.parallelTrain && !line.check)
         workers = MeetWorkers();
+    log.SetStyle(line.isArgon ? LogStyle::Classic : StyleOf(options, log));
     if (!line.check)
     {
-        log.SetStyle(line.isArgon ? LogStyle::Classic : StyleOf(options, log));
         OpenLog(options, config, workers.get(), log);
         ReportWorkers(options.parallelTrain, workers.get(), log);
     }

@@ -142,6 +142,8 @@ std::FILE* OpenTemporary(const std::string& temporaryPath, const std::string& pa
     if (stream == nullptr)
     {
         const int reason = errno;
+        if (isOrdinary)
+            ::unlink(temporaryPath.c_str());
         ::close(file.fd);
         errno = reason;
     }
@@ -404,8 +406,17 @@ void AtomicFile::Write(const void* data, size_t bytes)
 void AtomicFile::Overwrite(size_t offset, const void* data, size_t bytes)
 {
     CNTK_ASSERT(m_file && !m_isStaged);
-    if (std::fflush(m_file) != 0 || ::pwrite(::fileno(m_file), data, bytes, off_t(offset)) != ssize_t(bytes))
-        FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout);
+    const auto fail = [&] { FailToWrite(m_path, !m_temporaryPath.empty(), m_file == stdout); };
+    if (std::fflush(m_file) != 0)
+        fail();
+    for (size_t done = 0; done < bytes;)
+    {
+        const ssize_t put =
+            ::pwrite(::fileno(m_file), static_cast<const char*>(data) + done, bytes - done, off_t(offset + done));
+        if (put < 0)
+            fail();
+        done += size_t(put);
+    }
 }
 
 void AtomicFile::Stage()

@@ -126,6 +126,11 @@ std::vector<std::string> CellsOf(std::string_view row, char delimiter)
     return texts;
 }
 
+bool IsMissing(std::string_view cell)
+{
+    return cell.empty() || cell == "NA" || cell == "?";
+}
+
 std::optional<double> NumberOf(std::string_view cell, char decimalPoint)
 {
     if (decimalPoint == '.')

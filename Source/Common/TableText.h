@@ -41,6 +41,9 @@ private:
 std::string Unquote(const TableCell& cell);
 std::vector<std::string> CellsOf(std::string_view row, char delimiter);
 
+// True for an empty cell, and for NA and ? as statistics programs write it.
+bool IsMissing(std::string_view cell);
+
 // Returns the number; empty if the cell is no number. Accepts what ParseDouble accepts.
 std::optional<double> NumberOf(std::string_view cell, char decimalPoint);
 

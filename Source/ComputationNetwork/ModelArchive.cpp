@@ -10,7 +10,9 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <sys/mman.h>
 #include <type_traits>
+#include <unistd.h>
 #include <vector>
 
 namespace cntk
@@ -122,6 +124,17 @@ std::string_view ByteReader::Bytes(uint64_t count, std::string_view what)
     return bytes;
 }
 
+// Whole pages only: their neighbours may be in use.
+void ByteReader::ReleaseBytes(std::string_view bytes) const
+{
+    if (!m_isMappedFile)
+        return;
+    const auto page = uintptr_t(::sysconf(_SC_PAGESIZE)), address = reinterpret_cast<uintptr_t>(bytes.data());
+    const uintptr_t begin = (address + page - 1) / page * page, end = (address + bytes.size()) / page * page;
+    if (begin < end)
+        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 bool ByteReader::ReadBool(std::string_view what)
 {
     const size_t position = m_position;
@@ -165,6 +178,15 @@ size_t ByteReader::Count(std::string_view what, size_t bytesEach)
         Damaged(position, Concat(what, " (at most ", Left() / bytesEach, " fit into the ", Left(), " bytes left)"),
                 std::to_string(count));
     return size_t(count);
+}
+
+bool ByteReader::Reserve(uint64_t bytes)
+{
+    const uint64_t most = uint64_t(m_data.size()) * 64 + (uint64_t(64) << 20);
+    if (bytes > most - m_reserved)
+        return false;
+    m_reserved += bytes;
+    return true;
 }
 
 bool ByteReader::Peek(std::string_view mark) const
@@ -242,8 +264,6 @@ namespace
 {
 
 constexpr uint32_t c_rowMajor = 1; // bits of the format word of a sparse matrix
-// Limit for sparse matrices, which become dense: their dense size is not bounded by the bytes of the file.
-constexpr uint64_t c_largestFromSparse = uint64_t(1) << 30;
 
 // Slices avoid a second copy of a large matrix between file and device.
 constexpr size_t c_sliceElements = size_t(1) << 18;
@@ -258,7 +278,7 @@ void VisitSlices(size_t elements, Visit visit)
 
 // Fills a matrix from unaligned values of the file's type, converting them if the types differ.
 template <class From, class To>
-void FillMatrix(Matrix& matrix, std::string_view bytes)
+void FillMatrix(Matrix& matrix, const ByteReader& in, std::string_view bytes)
 {
     const size_t sliceElements = std::min(c_sliceElements, matrix.Elements());
     std::vector<From> aligned(sliceElements); // aligned for the transfer to the device
@@ -266,6 +286,7 @@ void FillMatrix(Matrix& matrix, std::string_view bytes)
     const auto fill = [&](size_t first, size_t count)
     {
         std::memcpy(aligned.data(), bytes.data() + first * sizeof(From), count * sizeof(From));
+        in.ReleaseBytes(bytes.substr(first * sizeof(From), count * sizeof(From)));
         if constexpr (std::is_same_v<From, To>)
         {
             matrix.CopyFromHost(aligned.data(), first, count);
@@ -310,9 +331,9 @@ Matrix ReadDense(ByteReader& in, DataType dataType, Device& device)
               [&](auto tag)
               {
                   if (elementSize == sizeof(float))
-                      FillMatrix<float, decltype(tag)>(matrix, values);
+                      FillMatrix<float, decltype(tag)>(matrix, in, values);
                   else
-                      FillMatrix<double, decltype(tag)>(matrix, values);
+                      FillMatrix<double, decltype(tag)>(matrix, in, values);
               });
     in.Expect("EMAT");
     return matrix;
@@ -382,10 +403,13 @@ Matrix ReadSparse(ByteReader& in, DataType dataType, Device& device)
     const auto nonZeros = in.Read<uint64_t>("the number of non-zero elements of a sparse matrix");
     const auto columns = in.Read<uint64_t>("the columns of a sparse matrix");
     const auto rows = in.Read<uint64_t>("the rows of a sparse matrix");
-    const uint64_t most = c_largestFromSparse / sizeof(double);
-    if (rows > most || columns > most || (rows != 0 && columns > most / rows) ||
-        nonZeros > in.Left() / (elementSize + sizeof(uint64_t)))
-        in.Damaged(position, "the size of a sparse matrix (its elements must fit into the bytes left)",
+    constexpr uint64_t most = std::numeric_limits<uint32_t>::max();
+    if (rows > most || columns > most || nonZeros > in.Left() / (elementSize + sizeof(uint64_t)) ||
+        (rows != 0 && columns > std::numeric_limits<uint64_t>::max() / sizeof(double) / rows) ||
+        !in.Reserve(rows * columns * sizeof(double))) // the matrix becomes dense
+        in.Damaged(position,
+                   "the size of a sparse matrix (its elements must fit into the bytes left, and its dense form into 64 "
+                   "times the size of the file and 64 MiB)",
                    Concat(rows, " x ", columns, " with ", nonZeros, " elements"));
 
     std::vector<double> dense(size_t(rows * columns));

@@ -24,8 +24,9 @@ class ByteReader
 {
 public:
     // kind: "model file" or "checkpoint file", which begins the messages. The data must outlive the reader.
-    ByteReader(std::string_view data, std::string path, std::string kind)
-        : m_data(data), m_path(std::move(path)), m_kind(std::move(kind))
+    // isMappedFile: the data is a regular file mapped into memory.
+    ByteReader(std::string_view data, std::string path, std::string kind, bool isMappedFile = false)
+        : m_data(data), m_path(std::move(path)), m_kind(std::move(kind)), m_isMappedFile(isMappedFile)
     {
     }
 
@@ -45,10 +46,15 @@ public:
     }
     bool ReadBool(std::string_view what);
     std::string_view Bytes(uint64_t count, std::string_view what);
+    // Takes bytes of a mapped file out of memory after their use. They may still be read, from the file.
+    void ReleaseBytes(std::string_view bytes) const;
     std::string WideText(std::string_view what); // UTF-16 units to UTF-8
     std::string NarrowText(std::string_view what);
     // Reads a u64 count of items that take at least bytesEach.
     size_t Count(std::string_view what, size_t bytesEach);
+    // Reserves memory that the bytes of the file do not bound: all reservations of a reader together are at most
+    // 64 bytes for each byte of the file and 64 MiB. Returns false if there is not as much left.
+    bool Reserve(uint64_t bytes);
 
     bool Peek(std::string_view mark) const;
     bool Mark(std::string_view mark); // consumed if it comes next
@@ -63,7 +69,9 @@ private:
     std::string_view m_data;
     std::string m_path;
     std::string m_kind;
+    bool m_isMappedFile;
     size_t m_position = 0;
+    uint64_t m_reserved = 0; // bytes
 };
 
 class ByteWriter

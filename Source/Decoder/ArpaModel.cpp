@@ -298,4 +298,27 @@ ArpaModel::Step ArpaModel::Extend(uint32_t history, uint32_t word) const
     }
 }
 
+std::vector<float> ArpaModel::LargestLogProbabilities() const
+{
+    std::vector<size_t> lengths(m_nodes.size(), 0); // words of each context; a parent precedes its children
+    std::vector<float> backoffs(m_order + 1, 0);    // the largest above 0, by the length of the context
+    for (size_t i = 1; i < m_nodes.size(); ++i)
+    {
+        lengths[i] = lengths[m_nodes[i].parent] + 1;
+        backoffs[lengths[i]] = std::max(backoffs[lengths[i]], m_nodes[i].backoff);
+    }
+    std::vector<std::vector<float>> listed(m_order, std::vector<float>(m_wordIds.size(), c_impossible));
+    for (const Entry& entry : m_table)
+        if (entry.key != c_emptyKey && !std::isnan(entry.logProbability))
+        {
+            float& largest = listed[lengths[entry.key >> 32]][uint32_t(entry.key)];
+            largest = std::max(largest, entry.logProbability);
+        }
+    std::vector<float> bounds = listed[0];
+    for (size_t length = 1; length < m_order; ++length)
+        for (size_t word = 0; word < bounds.size(); ++word)
+            bounds[word] = std::max(bounds[word] + backoffs[length], listed[length][word]);
+    return bounds;
+}
+
 } // namespace cntk

@@ -40,6 +40,8 @@ public:
     uint32_t StartHistory() const { return m_startHistory; }
     // P(w | h) is the listed n-gram, else bow(h) P(w | h without its oldest word).
     Step Extend(uint32_t history, uint32_t word) const;
+    // For each word an upper bound of ln P(w | h) over all histories.
+    std::vector<float> LargestLogProbabilities() const;
 
 private:
     // One n-gram. NaN marks an n-gram that is not listed but begins a listed one.

@@ -2,6 +2,7 @@
 #include "Decoder/Decoder.h"
 
 #include "Common/Error.h"
+#include "Common/StartThread.h"
 #include "Common/Text.h"
 #include "Decoder/ResultFiles.h"
 #include "Decoder/UtteranceDecoder.h"
@@ -222,7 +223,14 @@ DecodeSummary Decoder::Decode(ScoreSource& source)
     impl.summary = {};
     impl.pulled = impl.next = 0;
     impl.files = std::make_unique<ResultFiles>(impl.options, *impl.tables.graph, impl.tables.phones);
-    const auto run = [&impl]
+    const auto note = [&impl]
+    {
+        const std::lock_guard lock(impl.recordMutex);
+        if (!impl.problem)
+            impl.problem = std::current_exception();
+        impl.hasProblem = true;
+    };
+    const auto run = [&]
     {
         try
         {
@@ -230,15 +238,19 @@ DecodeSummary Decoder::Decode(ScoreSource& source)
         }
         catch (...)
         {
-            const std::lock_guard lock(impl.recordMutex);
-            if (!impl.problem)
-                impl.problem = std::current_exception();
-            impl.hasProblem = true;
+            note();
         }
     };
     std::vector<std::thread> threads;
-    for (size_t i = 1; i < std::min(impl.options.threads, std::max<size_t>(source.Utterances(), 1)); ++i)
-        threads.emplace_back(run);
+    try
+    {
+        for (size_t i = 1; i < std::min(impl.options.threads, std::max<size_t>(source.Utterances(), 1)); ++i)
+            threads.push_back(StartThread(run));
+    }
+    catch (...)
+    {
+        note(); // ends the threads that have started
+    }
     run();
     for (std::thread& thread : threads)
         thread.join();

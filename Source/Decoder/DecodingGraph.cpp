@@ -221,6 +221,8 @@ DecodingGraph::DecodingGraph(const std::string& path) : m_file(OpenGraph(path))
     m_silenceModels = reader.TakeNames(SilencePart);
     m_hasLookahead = reader.HasLookahead();
     CheckIndices();
+    for (const GraphArc& arc : m_arcs)
+        m_leastArcCost = std::min(m_leastArcCost, arc.cost);
     FindWordLevels();
 }
 
@@ -305,13 +307,14 @@ size_t DecodingGraph::FewestFrames() const
                     isReached[arc.node] = true;
                     wave.push_back(arc.node);
                 }
-            for (const GraphArc& arc : ArcsOf(wave[i]))
+        }
+        for (const uint32_t from : wave)
+            for (const GraphArc& arc : ArcsOf(from))
                 if (const uint32_t node = m_places[arc.Place()].node; !isReached[node])
                 {
                     isReached[node] = true;
                     next.push_back(node);
                 }
-        }
         wave = std::move(next);
     }
     return SIZE_MAX;

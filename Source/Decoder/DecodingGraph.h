@@ -99,6 +99,9 @@ public:
     }
     void PrefetchNode(uint32_t node) const { __builtin_prefetch(m_nodes.data() + node); }
     void PrefetchArcs(uint32_t node) const { __builtin_prefetch(m_arcs.data() + m_nodes[node].firstArc); }
+    void PrefetchWordArcs(uint32_t node) const { __builtin_prefetch(m_wordArcs.data() + m_nodes[node].firstWordArc); }
+    // The smallest cost of an arc, at most 0.
+    float LeastArcCost() const { return m_leastArcCost; }
     std::span<const GraphWordArc> WordArcs() const { return m_wordArcs; }
     size_t ArcCount() const { return m_arcs.size(); }
     // Infinity for a node that is not final.
@@ -142,6 +145,7 @@ private:
     std::vector<std::string> m_silenceModels;
     std::vector<uint32_t> m_levels; // by node, if word arcs follow each other
     uint32_t m_longestChain = 0;
+    float m_leastArcCost = 0;
     bool m_hasLookahead = false;
 };
 

@@ -19,6 +19,16 @@ LanguageModels::LanguageModels(const DecodeOptions& options, const std::vector<s
     else
         ReadCollection(options, log);
     FindWords(options, graphWords);
+    m_largest.assign(graphWords.size(), ArpaModel::c_impossible);
+    for (const Member& member : m_members)
+    {
+        const std::vector<float> largest = member.model.LargestLogProbabilities();
+        for (size_t i = 0; i < graphWords.size(); ++i)
+            if (member.wordIds[i] != ArpaModel::c_none)
+                m_largest[i] = std::max(m_largest[i], largest[member.wordIds[i]]);
+    }
+    if (m_startWord != ArpaModel::c_none)
+        m_largest[m_startWord] = 0; // costs nothing
     m_startIsEnd = options.sentenceStart == options.sentenceEnd;
 }
 

@@ -37,6 +37,7 @@ private:
     void FindWords(const DecodeOptions& options, const std::vector<std::string>& graphWords);
 
     std::vector<Member> m_members;
+    std::vector<float> m_largest; // by word of the graph: an upper bound of its log probability after any history
     uint32_t m_startWord = ArpaModel::c_none; // of the graph
     bool m_startIsEnd = false;                // one word has both roles; it starts a sentence only at the beginning
 };
@@ -49,6 +50,7 @@ public:
 
     uint32_t Begin() override;
     Step Extend(uint32_t history, uint32_t word) override;
+    float LargestLogProbability(uint32_t word) const override { return m_models.m_largest[word]; }
     bool KeepsHistories() const override { return true; }
 
 private:

@@ -39,8 +39,10 @@ public:
         // A node's history is known before the pieces that begin there.
         std::stable_sort(order.begin(), order.end(),
                          [](const LatticePiece* a, const LatticePiece* b) { return a->from < b->from; });
-        m_histories.assign(nodes + 1, c_noToken);
-        m_histories[0] = m_scorer.Begin();
+        for (uint32_t i = 0; i <= nodes; ++i)
+            m_ranks.push_back(i + 1);
+        m_variants.resize(nodes + 1);
+        m_variants[0].push_back({m_scorer.Begin(), 0});
         for (const LatticePiece* const piece : order)
             AddPiece(*piece);
         SortNodes();
@@ -48,6 +50,12 @@ public:
     }
 
 private:
+    struct Variant
+    {
+        uint32_t history; // of the language model
+        uint32_t node;
+    };
+
     uint32_t FrameOfNode(uint32_t node) const { return m_traceGraph.FrameOf(m_traceGraph.Nodes()[node].token); }
 
     DecodedPath PathOf(const LatticePiece& piece)
@@ -73,16 +81,39 @@ private:
 
     void AddPiece(const LatticePiece& piece)
     {
-        const uint32_t to = piece.to == LatticePiece::c_end ? m_end : piece.to;
         DecodedPath path = PathOf(piece);
-        uint32_t history = m_histories[piece.from];
-        for (PathLabel& label : path.labels)
+        for (const Variant& variant : std::vector<Variant>(m_variants[piece.from]))
         {
-            const WordScorer::Step step = m_scorer.Extend(history, label.word);
-            label.language = step.logProbability;
-            history = step.history;
+            uint32_t history = variant.history;
+            for (PathLabel& label : path.labels)
+            {
+                const WordScorer::Step step = m_scorer.Extend(history, label.word);
+                label.language = step.logProbability;
+                history = step.history;
+            }
+            AddArcs(piece, path, variant.node, piece.to == LatticePiece::c_end ? m_end : NodeOf(piece.to, history));
         }
-        m_histories[to] = history;
+    }
+
+    // The lattice node of a node of the determinized lattice. Words with different histories can end where the label of
+    // the next word is crossed: the language model's score of the next word needs one node for each history.
+    uint32_t NodeOf(uint32_t node, uint32_t history)
+    {
+        std::vector<Variant>& variants = m_variants[node];
+        for (const Variant& variant : variants)
+            if (variant.history == history)
+                return variant.node;
+        variants.push_back({history, variants.empty() ? node : uint32_t(m_frames.size())});
+        if (variants.size() > 1)
+        {
+            m_frames.push_back(m_frames[node]);
+            m_ranks.push_back(m_ranks[node]);
+        }
+        return variants.back().node;
+    }
+
+    void AddArcs(const LatticePiece& piece, const DecodedPath& path, uint32_t from, uint32_t to)
+    {
         // Silence in front of the word: the visits before the word's own ones.
         const PathSegments segments = SegmentPath(path, m_source.phones);
         uint32_t silent = 0;
@@ -90,7 +121,6 @@ private:
             silent = segments.words.back().firstVisit;
         if (silent >= path.visits.size() && !path.visits.empty())
             silent = 0;
-        uint32_t from = piece.from;
         if (silent > 0)
         {
             WordLatticeArc arc{from, 0, WordLatticeArc::c_silence, {}, {}};
@@ -125,6 +155,7 @@ private:
         if (isNew)
         {
             m_frames.push_back(frame);
+            m_ranks.push_back(0);
             arc.to = place->second;
             m_lattice.arcs.push_back(arc);
         }
@@ -137,7 +168,8 @@ private:
         std::vector<uint32_t> order(m_frames.size());
         for (uint32_t i = 0; i < order.size(); ++i)
             order[i] = i;
-        const auto keyOf = [&](uint32_t node) { return std::tuple(node == m_end, m_frames[node], node < m_end, node); };
+        const auto keyOf = [&](uint32_t node)
+        { return std::tuple(node == m_end, m_frames[node], m_ranks[node], node); };
         std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keyOf(a) < keyOf(b); });
         std::vector<uint32_t> numbers(order.size());
         for (uint32_t i = 0; i < order.size(); ++i)
@@ -159,8 +191,9 @@ private:
     PathBuilder m_builder;
     WordLattice m_lattice;
     uint32_t m_end = 0;
-    std::vector<uint32_t> m_frames;    // by node: those of the determinized lattice, the end, ends of silences
-    std::vector<uint32_t> m_histories; // of the language model, by node
+    std::vector<uint32_t> m_frames; // by node: those of the determinized lattice, the end, ends of silences
+    std::vector<uint32_t> m_ranks;  // by node: order of the nodes of a frame
+    std::vector<std::vector<Variant>> m_variants; // by node of the determinized lattice
     std::map<std::vector<uint32_t>, uint32_t> m_silenceEnds;
 };
 

@@ -10,7 +10,7 @@ namespace cntk
 namespace
 {
 
-constexpr size_t c_firstLimit = size_t(1) << 14;
+constexpr size_t c_firstLimit = size_t(1) << 17;
 constexpr float c_unreached = std::numeric_limits<float>::infinity();
 
 } // namespace

@@ -35,12 +35,18 @@ TokenSearch::TokenSearch(const DecodingGraph& graph, const std::vector<uint32_t>
 void TokenSearch::Begin(WordScorer& scorer)
 {
     if (m_scorer != &scorer || !scorer.KeepsHistories())
+    {
         std::fill(m_cache.begin(), m_cache.end(), CachedStep());
+        m_largestGain = 0;
+        for (uint32_t word = 0; word < m_graph.Words().size(); ++word)
+            m_largestGain = std::max(m_largestGain, scorer.LargestLogProbability(word) - m_graph.Lookahead(word));
+    }
     m_scorer = &scorer;
     m_trace.Begin(m_settings.keepsLinks, m_settings.latticeBeam);
     m_counts = {};
     m_isPartial = false;
     m_tokens.clear();
+    m_wordTokens.clear();
     m_startHistory = scorer.Begin();
     m_lastWidth = 0;
 }
@@ -48,7 +54,6 @@ void TokenSearch::Begin(WordScorer& scorer)
 void TokenSearch::Advance(const float* scores)
 {
     WeighScores(scores);
-    CrossWords(false);
     m_trace.BeginFrame();
     SelectAndCommit();
     m_trace.EndFrame();
@@ -114,9 +119,9 @@ const WordScorer::Step& TokenSearch::StepOf(uint32_t history, uint32_t word)
     return cached.step;
 }
 
-// Fills m_crossings with the paths that have crossed word arcs since the last frame, and adds those within the beam to
-// the trace. Before the first frame the start itself is such a path. At the end, all are within the beam.
-void TokenSearch::CrossWords(bool isEnd)
+// Fills m_crossings with the paths that have crossed word arcs since the last frame. Before the first frame the start
+// itself is such a path.
+void TokenSearch::CrossWords()
 {
     m_crossings.clear();
     m_crossingLinks.clear();
@@ -125,10 +130,15 @@ void TokenSearch::CrossWords(bool isEnd)
     const std::span<const float> forward = m_graph.ForwardScores();
     if (m_counts.frames == 0)
         AddCrossings(0, 0, 0, m_startHistory, 0);
-    for (const Token& token : m_tokens)
-        if ((token.state & c_wordsFollowBit) != 0)
-            AddCrossings(m_graph.Places()[token.place].node, token.score + forward[token.State()], token.slack,
-                         token.history, token.trace);
+    for (size_t i = 0; i < m_wordTokens.size(); ++i)
+    {
+        const auto nodeOf = [&](size_t ahead)
+        { return m_graph.Places()[m_tokens[m_wordTokens[std::min(i + ahead, m_wordTokens.size() - 1)]].place].node; };
+        m_graph.PrefetchNode(nodeOf(4));
+        m_graph.PrefetchWordArcs(nodeOf(2));
+        const Token& token = m_tokens[m_wordTokens[i]];
+        AddCrossings(nodeOf(0), token.score + forward[token.State()], token.slack, token.history, token.trace);
+    }
     // A crossing is complete when all crossings of lower levels have been extended.
     for (uint32_t level = 1; level < m_graph.LongestWordChain(); ++level)
         for (size_t i = 0; i < m_crossings.size(); ++i)
@@ -138,11 +148,6 @@ void TokenSearch::CrossWords(bool isEnd)
                 AddCrossings(crossing.node, crossing.score, crossing.slack, crossing.history,
                              uint32_t(i) | c_wordTokenBit);
         }
-    const bool hasChains = m_graph.LongestWordChain() > 1;
-    CommitCrossings(isEnd || hasChains ? std::numeric_limits<float>::infinity() : m_settings.wordBeam);
-    if (hasChains && !isEnd)
-        std::erase_if(m_crossings,
-                      [&](const Crossing& crossing) { return crossing.score < m_bestCrossing - m_settings.wordBeam; });
     if (m_counts.frames == 0) // the start itself, after the crossings that have slots
         m_crossings.push_back({0, 0, 0, 0, m_startHistory, c_noToken, 0, c_noToken});
 }
@@ -154,6 +159,12 @@ void TokenSearch::AddCrossings(uint32_t node, float score, float slack, uint32_t
     for (uint32_t i = 0; i < wordArcs.size(); ++i)
     {
         const GraphWordArc& arc = wordArcs[i];
+        // Slack makes up for the language model, so score + slack is known before the model is asked.
+        if (score - arc.cost + slack + m_wordMargin < m_threshold)
+        {
+            m_hasRejected = true;
+            continue;
+        }
         const WordScorer::Step step = StepOf(history, arc.word);
         const float change = step.logProbability - m_graph.Lookahead(arc.word);
         const float total = score - arc.cost + change;
@@ -204,20 +215,20 @@ inline void TokenSearch::CommitLinks(uint32_t first, const std::vector<Candidate
             m_trace.AddLink(TraceOf(links[i].from), token, loss);
 }
 
+// Adds the crossings within the beam to the trace. Of chains all are added.
 void TokenSearch::CommitCrossings(float wordBeam)
 {
-    const float threshold = m_bestCrossing - wordBeam;
-    // Crossings of a chain follow the ones that they extend, because levels are committed in order.
     const uint32_t levels = std::max(m_graph.LongestWordChain(), 1U);
+    const float threshold = levels > 1 ? c_lowest : m_bestCrossing - wordBeam;
+    // Crossings of a chain follow the ones that they extend, because levels are committed in order.
     for (uint32_t level = 1; level <= levels; ++level)
         for (Crossing& crossing : m_crossings)
-            if (crossing.score >= threshold && (levels == 1 || m_graph.WordLevel(crossing.node) == level))
+            if (crossing.trace == c_noToken && crossing.score >= threshold &&
+                (levels == 1 || m_graph.WordLevel(crossing.node) == level))
             {
                 crossing.trace = m_trace.Add(crossing.wordArc | c_wordTokenBit, TraceOf(crossing.previous));
                 CommitLinks(crossing.link, m_crossingLinks, crossing.score, crossing.trace);
             }
-    if (levels == 1)
-        std::erase_if(m_crossings, [](const Crossing& crossing) { return crossing.trace == c_noToken; });
 }
 
 // The best score that the arcs of a node lead to.
@@ -230,27 +241,33 @@ float TokenSearch::BoundFrom(uint32_t node, float score) const
     return bound;
 }
 
+// Sets the threshold of a frame from the successors of the best token, which bound the best score from below.
+void TokenSearch::SetThreshold(float width)
+{
+    float bound = c_lowest;
+    if (!m_tokens.empty())
+    {
+        const Token& best = m_tokens[m_bestToken];
+        const uint32_t state = best.State();
+        bound = std::max(best.score + m_graph.SelfScores()[state] + m_acoustic[state],
+                         BoundFrom(m_graph.Places()[best.place].node, best.score + m_graph.ForwardScores()[state]));
+    }
+    m_hasRejected = false;
+    m_width = width;
+    m_threshold = bound - width;
+    m_wordMargin = m_graph.LongestWordChain() > 1 ? -c_lowest : m_bestAcoustic + m_largestGain - m_graph.LeastArcCost();
+}
+
 // Fills m_candidates with the tokens of the frame whose score and slack are within the width of the best.
-void TokenSearch::EnterPlaces(float width)
+void TokenSearch::EnterPlaces()
 {
     m_links.clear();
-    m_hasRejected = false;
     m_best = c_lowest;
-    m_width = width;
     ClearSlots(std::max(m_tokens.size(), m_candidates.size()));
     m_candidates.clear();
     const std::span<const GraphPlace> places = m_graph.Places();
     const std::span<const float> forward = m_graph.ForwardScores();
     const std::span<const float> self = m_graph.SelfScores();
-    // The successors of the best token bound the best score from below.
-    float bound = c_lowest;
-    if (!m_tokens.empty())
-    {
-        const Token& best = m_tokens[m_bestToken];
-        bound = std::max(best.score + self[best.State()] + m_acoustic[best.State()],
-                         BoundFrom(places[best.place].node, best.score + forward[best.State()]));
-    }
-    m_threshold = bound - width;
     for (size_t i = 0; i < m_tokens.size(); ++i)
     {
         Prefetch(i);
@@ -260,8 +277,10 @@ void TokenSearch::EnterPlaces(float width)
               token.trace);
         EnterFrom(places[token.place].node, token.score + forward[state], token.slack, token.history, token.trace);
     }
-    for (const Crossing& crossing : m_crossings)
-        EnterFrom(crossing.node, crossing.score, crossing.slack, crossing.history, crossing.trace);
+    for (size_t i = 0; i < m_crossings.size(); ++i)
+        if (const Crossing& crossing = m_crossings[i];
+            crossing.score >= m_bestCrossing - m_settings.wordBeam || crossing.trace == 0) // the start
+            EnterFrom(crossing.node, crossing.score, crossing.slack, crossing.history, uint32_t(i) | c_wordTokenBit);
 }
 
 // Loads what later tokens need into the cache. The graph is larger than the cache.
@@ -319,7 +338,9 @@ void TokenSearch::SelectAndCommit()
     float width = std::max(m_settings.beam, c_margin * m_lastWidth);
     for (;;)
     {
-        EnterPlaces(width);
+        SetThreshold(width);
+        CrossWords();
+        EnterPlaces();
         bool isEnough = true;
         const float cutOff = CutOff(isEnough);
         if (isEnough)
@@ -412,15 +433,19 @@ void TokenSearch::Commit(float cutOff)
             kept += candidate.score + candidate.slack >= cutOff ? 1 : 0;
     if (kept > m_settings.maxTokens)
         DropBeyondMost(cutOff);
+    CommitCrossings(m_settings.wordBeam);
     m_tokens.clear();
+    m_wordTokens.clear();
     for (const Candidate& candidate : m_candidates)
     {
         if (candidate.score + candidate.slack < cutOff || candidate.score == c_lowest)
             continue;
-        const uint32_t trace = m_trace.Add(candidate.Place(), candidate.previous);
+        const uint32_t trace = m_trace.Add(candidate.Place(), TraceOf(candidate.previous));
         CommitLinks(candidate.link, m_links, candidate.score, trace);
         if (candidate.score == m_best)
             m_bestToken = m_tokens.size();
+        if ((candidate.state & c_wordsFollowBit) != 0)
+            m_wordTokens.push_back(uint32_t(m_tokens.size()));
         m_tokens.push_back({candidate.score - m_best, candidate.slack * m_settings.slackDecay, candidate.Place(),
                             candidate.state, candidate.History(), trace});
     }
@@ -428,7 +453,9 @@ void TokenSearch::Commit(float cutOff)
 
 void TokenSearch::Finish()
 {
-    CrossWords(true);
+    m_threshold = c_lowest;
+    CrossWords();
+    CommitCrossings(-c_lowest);
     std::vector<TraceEnd> ends; // losses are scores until the best one is known
     for (const Token& token : m_tokens)
     {

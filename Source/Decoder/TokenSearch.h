@@ -71,7 +71,7 @@ private:
         float score;
         float slack;
         uint32_t state;
-        uint32_t previous; // token of the trace
+        uint32_t previous; // token of the trace, or with c_wordTokenBit a crossing
         uint32_t link;     // the first of the other ways here; c_noToken: none
 
         uint64_t Key() const { return key; }
@@ -87,8 +87,8 @@ private:
         uint32_t node;
         uint32_t history;
         uint32_t previous; // token of the trace, or with c_wordTokenBit another crossing
-        uint32_t trace;
-        uint32_t link; // same as in Candidate
+        uint32_t trace;    // c_noToken: not in the trace yet
+        uint32_t link;     // same as in Candidate
 
         uint64_t Key() const { return TokenKey(wordArc, history); }
     };
@@ -107,7 +107,8 @@ private:
     };
 
     void WeighScores(const float* scores);
-    void CrossWords(bool isEnd);
+    void SetThreshold(float width);
+    void CrossWords();
     void AddCrossings(uint32_t node, float score, float slack, uint32_t history, uint32_t previous);
     void CommitCrossings(float wordBeam);
     uint32_t TraceOf(uint32_t previous) const;
@@ -115,7 +116,7 @@ private:
     void Improve(Item& item, float score, float slack, uint32_t previous, std::vector<CandidateLink>& links) const;
     void CommitLinks(uint32_t first, const std::vector<CandidateLink>& links, float score, uint32_t token);
     const WordScorer::Step& StepOf(uint32_t history, uint32_t word);
-    void EnterPlaces(float width);
+    void EnterPlaces();
     void EnterFrom(uint32_t node, float score, float slack, uint32_t history, uint32_t previous);
     float BoundFrom(uint32_t node, float score) const;
     void Relax(uint32_t place, uint32_t state, uint32_t history, float score, float slack, uint32_t previous);
@@ -141,7 +142,8 @@ private:
     bool m_isPartial = false;
     uint32_t m_startHistory = 0;
 
-    std::vector<Token> m_tokens; // of the last frame
+    std::vector<Token> m_tokens;        // of the last frame
+    std::vector<uint32_t> m_wordTokens; // tokens in front of word arcs
     std::vector<Crossing> m_crossings;
     std::vector<CandidateLink> m_crossingLinks;
     std::vector<Candidate> m_candidates;
@@ -152,10 +154,12 @@ private:
     std::vector<float> m_acoustic; // by state, weighted
     float m_bestAcoustic = 0;
     float m_bestCrossing = 0;
-    float m_best = 0;      // among the candidates
-    float m_threshold = 0; // of score + slack
-    float m_width = 0;     // m_best - m_threshold
-    float m_lastWidth = 0; // that the frame before needed for minTokens
+    float m_largestGain = 0; // by which a language model may exceed the look-ahead of a word
+    float m_wordMargin = 0;  // by which the successors of a crossing may exceed its score without the language model
+    float m_best = 0;        // among the candidates
+    float m_threshold = 0;   // of score + slack
+    float m_width = 0;       // m_best - m_threshold
+    float m_lastWidth = 0;   // that the frame before needed for minTokens
     bool m_hasRejected = false;
 };
 

@@ -21,6 +21,8 @@ public:
     // Begins an utterance. Returns the history at its beginning, before the word that starts a sentence.
     virtual uint32_t Begin() = 0;
     virtual Step Extend(uint32_t history, uint32_t word) = 0;
+    // An upper bound of the word's log probability after any history.
+    virtual float LargestLogProbability(uint32_t /*word*/) const { return 0; }
     // True if a history has the same meaning in all utterances.
     virtual bool KeepsHistories() const { return false; }
 };

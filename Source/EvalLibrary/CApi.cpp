@@ -92,10 +92,10 @@ T& Required(T* object, std::string_view name)
     return *object;
 }
 
-DataType TypeOf(cntk_type type)
+DataType TypeOf(cntk_type type, std::string_view expected = "CNTK_FLOAT (1) or CNTK_DOUBLE (2)")
 {
     if (type != CNTK_FLOAT && type != CNTK_DOUBLE)
-        Fail(ErrorKind::Usage, "type is ", int(type), "; expected CNTK_FLOAT (1) or CNTK_DOUBLE (2)");
+        Fail(ErrorKind::Usage, "type is ", int(type), "; expected ", expected);
     return type == CNTK_FLOAT ? DataType::Float32 : DataType::Float64;
 }
 
@@ -103,7 +103,7 @@ EvaluationModel::Settings SettingsFor(cntk_type type)
 {
     EvaluationModel::Settings settings;
     if (type != CNTK_AS_FILE)
-        settings.dataType = TypeOf(type);
+        settings.dataType = TypeOf(type, "CNTK_AS_FILE (0), CNTK_FLOAT (1) or CNTK_DOUBLE (2)");
     return settings;
 }
 
@@ -129,13 +129,26 @@ const ComputationNode& NodeAt(std::span<const ComputationNodePtr> nodes, size_t 
     return *nodes[index];
 }
 
-// Fails (Data) if the caller's memory is too small.
-void RequireRoom(size_t elements, size_t capacity, const void* values, std::string_view name)
+// Fails (Data) if the caller's memory is too small. Sets *needed to `count`, also then.
+void RequireRoom(size_t elements, size_t capacity, const void* values, std::string_view name, size_t count,
+                 size_t* needed)
 {
+    if (capacity >= elements && elements > 0 && values == nullptr)
+        Fail(ErrorKind::Usage, "values is NULL");
+    if (needed != nullptr)
+        *needed = count;
     if (capacity < elements)
         Fail(ErrorKind::Data, "'", name, "' has ", Counted(elements, "value"), ", but there is room for ", capacity);
-    if (elements > 0 && values == nullptr)
-        Fail(ErrorKind::Usage, "values is NULL");
+}
+
+// Describes the node that find() returns. After an error the structure has no node.
+template <class Find>
+cntk_status DescribeInto(cntk_node_info* info, Find&& find)
+{
+    const cntk_status status = Guarded([&] { DescribeNode(find(), info); });
+    if (status != CNTK_OK)
+        ForgetNode(info);
+    return status;
 }
 
 } // namespace
@@ -195,12 +208,16 @@ extern "C"
 
     cntk_status cntk_model_node(const cntk_model* model, cntk_group group, size_t index, cntk_node_info* info)
     {
-        return Guarded([&] { DescribeNode(NodeAt(Required(model, "model").model->Group(group), index), info); });
+        return DescribeInto(info,
+                            [&]() -> const ComputationNode&
+                            { return NodeAt(Required(model, "model").model->Group(group), index); });
     }
 
     cntk_status cntk_model_find(const cntk_model* model, const char* name, cntk_node_info* info)
     {
-        return Guarded([&] { DescribeNode(*Required(model, "model").model->Require(&Required(name, "name")), info); });
+        return DescribeInto(info,
+                            [&]() -> const ComputationNode&
+                            { return *Required(model, "model").model->Require(&Required(name, "name")); });
     }
 
     cntk_status cntk_model_parameter(const cntk_model* model, const char* name, cntk_type type, void* values,
@@ -214,9 +231,7 @@ extern "C"
                 const DataType dataType = TypeOf(type);
                 const EvaluationModel& loaded = *Required(model, "model").model;
                 const size_t elements = loaded.ParameterElements(&Required(name, "name"));
-                if (count != nullptr)
-                    *count = elements;
-                RequireRoom(elements, capacity, values, name);
+                RequireRoom(elements, capacity, values, name, elements, count);
                 loaded.CopyParameter(name, dataType, values);
             });
     }
@@ -256,12 +271,16 @@ extern "C"
 
     cntk_status cntk_evaluator_input(const cntk_evaluator* evaluator, size_t index, cntk_node_info* info)
     {
-        return Guarded([&] { DescribeNode(Required(evaluator, "evaluator").evaluator.InputNode(index), info); });
+        return DescribeInto(info,
+                            [&]() -> const ComputationNode&
+                            { return Required(evaluator, "evaluator").evaluator.InputNode(index); });
     }
 
     cntk_status cntk_evaluator_output(const cntk_evaluator* evaluator, size_t index, cntk_node_info* info)
     {
-        return Guarded([&] { DescribeNode(Required(evaluator, "evaluator").evaluator.OutputNode(index), info); });
+        return DescribeInto(info,
+                            [&]() -> const ComputationNode&
+                            { return Required(evaluator, "evaluator").evaluator.OutputNode(index); });
     }
 
     // ---- data ----
@@ -374,10 +393,8 @@ extern "C"
                 const DataType dataType = TypeOf(type);
                 ModelEvaluator& asked = const_cast<cntk_evaluator&>(Required(evaluator, "evaluator")).evaluator;
                 const size_t count = asked.Samples(output);
-                if (samples != nullptr)
-                    *samples = count;
                 const ComputationNode& node = asked.OutputNode(output);
-                RequireRoom(count * node.SampleElements(), capacity, values, node.Name());
+                RequireRoom(count * node.SampleElements(), capacity, values, node.Name(), count, samples);
                 if (count > 0)
                     asked.Copy(output, dataType, values);
             });

@@ -82,6 +82,15 @@ void DescribeNode(const ComputationNode& node, cntk_node_info* info)
     std::memcpy(info, &full, std::min(info->struct_size, sizeof full));
 }
 
+void ForgetNode(cntk_node_info* info)
+{
+    if (info == nullptr || info->struct_size < sizeof(size_t))
+        return;
+    cntk_node_info empty = {};
+    empty.struct_size = info->struct_size;
+    std::memcpy(info, &empty, std::min(info->struct_size, sizeof empty));
+}
+
 EvaluationModel::EvaluationModel(std::shared_ptr<Device> device, std::unique_ptr<ComputationNetwork> network,
                                  const Settings& settings)
     : m_settings(settings), m_device(std::move(device)), m_network(std::move(network))

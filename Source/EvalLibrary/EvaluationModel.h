@@ -20,6 +20,8 @@ namespace cntk
 // Fills the members that the caller's structure has. Fails (Usage) without a structure or its size. The strings and
 // arrays of the node must outlive the structure's use.
 void DescribeNode(const ComputationNode& node, cntk_node_info* info);
+// Sets the members that the caller's structure has to NULL and 0, but for its size. Without a structure: nothing.
+void ForgetNode(cntk_node_info* info);
 
 // Threads may call all functions at once.
 class EvaluationModel

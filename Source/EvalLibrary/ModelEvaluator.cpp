@@ -200,15 +200,16 @@ void ModelEvaluator::SetSamples(size_t index, const GivenSamples& samples)
     m_inputs[index].given = {};
     if (samples.samples > 0)
     {
-        if (samples.kind != GivenSamples::Kind::Dense)
-            RequireMemory(samples.rows, "rows", node);
-        if (samples.kind != GivenSamples::Kind::Words)
-            RequireMemory(samples.values, "values", node);
-        if (samples.kind == GivenSamples::Kind::Sparse)
-        {
+        const bool isSparse = samples.kind == GivenSamples::Kind::Sparse;
+        if (isSparse)
             RequireMemory(samples.starts, "starts", node);
+        const bool isEmpty = isSparse && samples.starts[samples.samples] == samples.starts[0]; // e.g. empty vectors
+        if (samples.kind != GivenSamples::Kind::Dense && !isEmpty)
+            RequireMemory(samples.rows, "rows", node);
+        if (samples.kind != GivenSamples::Kind::Words && !isEmpty)
+            RequireMemory(samples.values, "values", node);
+        if (isSparse)
             CheckSparse(samples, node);
-        }
     }
     m_inputs[index].given = samples;
 }

@@ -35,7 +35,9 @@ void CopyNode(ComputationNode& from, ComputationNode& to, Device& device)
     auto* const parameter = As<LearnableParameterNode>(&from);
     if (parameter == nullptr)
         return CopyFields(from, to, device);
-    As<LearnableParameterNode>(&to)->ShareStorage(parameter->Storage(), parameter->SampleLayout());
+    auto& shared = *As<LearnableParameterNode>(&to);
+    shared.ShareStorage(parameter->Storage(), parameter->SampleLayout());
+    shared.SetLearningRateMultiplier(0); // models never change
 }
 
 } // namespace

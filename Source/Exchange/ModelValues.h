@@ -25,14 +25,17 @@ struct ExportedValues
 // that are not computed yet. Fails (Config) with near names for a pattern without any match.
 ExportedValues SelectValues(const ComputationNetwork& network, const std::vector<std::string>& patterns, Log& log);
 
-// Returns the values of StoredValues(node) in host memory and C order: the last dimension is the fastest. Elements have
-// the matrix's type.
-std::vector<std::byte> ValuesInCOrder(const ComputationNode& node);
-
-// Reorders an array with these dimensions: the element order is reversed, so that the fastest dimension becomes the
-// slowest. elementSize: 4 or 8 bytes.
-void ReverseOrder(const std::byte* source, const TensorShape& dims, size_t elementSize, std::byte* target);
-
+// Rows of a tensor: its elements with the same first index. In C order (the last dimension is the fastest) a row is
+// contiguous; the engine stores the first dimension as the fastest.
+size_t ElementsOfRow(const TensorShape& dims);
+// Returns the number of rows of about 4 MB, at least 1.
+size_t RowsOfSlice(const TensorShape& dims, size_t elementSize);
+// Copy the rows first, ..., end - 1 of a tensor in the engine's order to contiguous rows in C order, or back.
+// elementSize: 4 or 8 bytes.
+void CopyRowsToCOrder(const std::byte* tensor, const TensorShape& dims, size_t elementSize, size_t first, size_t end,
+                      std::byte* rows);
+void CopyRowsFromCOrder(const std::byte* rows, const TensorShape& dims, size_t elementSize, size_t first, size_t end,
+                        std::byte* tensor);
 // Returns "7 parameters with 1234 values".
 std::string DescribeCounts(size_t parameters, size_t numbers);
 

@@ -148,6 +148,8 @@ private:
             if (header.shape.size() == TensorShape::c_maxRank)
                 Damaged(Concat("at most ", TensorShape::c_maxRank, " dimensions"));
             header.shape.push_back(*dimension);
+            if (m_position < m_text.size() && m_text[m_position] == 'L') // Python 2 on Windows wrote (3L, 4L)
+                m_position++;
             if (!Accept(','))
             {
                 Expect(')');
@@ -269,39 +271,60 @@ double FromHalf(uint16_t bits)
     return bits >> 15 ? -value : value;
 }
 
-template <class Bits, class Convert>
-void ConvertEach(const std::byte* source, size_t count, bool isBigEndian, double* target, Convert convert)
+template <class Bits>
+Bits BitsAt(const std::byte* source, size_t index, bool isBigEndian)
 {
-    for (size_t i = 0; i < count; ++i)
+    std::byte bytes[sizeof(Bits)];
+    std::memcpy(bytes, source + index * sizeof(Bits), sizeof(Bits));
+    if (isBigEndian)
+        std::reverse(std::begin(bytes), std::end(bytes));
+    return std::bit_cast<Bits>(bytes);
+}
+
+// Calls visit(valueAt), a function that returns the element at an index in its own type.
+template <class Visit>
+void VisitNpyElements(const NpyHeader& header, const std::byte* source, Visit&& visit)
+{
+    const bool isBigEndian = header.isBigEndian;
+    switch (header.type)
     {
-        std::byte bytes[sizeof(Bits)];
-        std::memcpy(bytes, source + i * sizeof(Bits), sizeof(Bits));
-        if (isBigEndian)
-            std::reverse(std::begin(bytes), std::end(bytes));
-        Bits bits;
-        std::memcpy(&bits, bytes, sizeof(Bits));
-        target[i] = convert(bits);
+    case NpyType::Half:
+        return visit([=](size_t i) { return FromHalf(BitsAt<uint16_t>(source, i, isBigEndian)); });
+    case NpyType::Float:
+        if (!isBigEndian)
+            return visit([=](size_t i) { return std::bit_cast<float>(BitsAt<uint32_t>(source, i, false)); });
+        return visit([=](size_t i) { return std::bit_cast<float>(BitsAt<uint32_t>(source, i, true)); });
+    case NpyType::Double:
+        if (!isBigEndian)
+            return visit([=](size_t i) { return std::bit_cast<double>(BitsAt<uint64_t>(source, i, false)); });
+        return visit([=](size_t i) { return std::bit_cast<double>(BitsAt<uint64_t>(source, i, true)); });
+    case NpyType::Byte:
+        return visit([=](size_t i) { return double(BitsAt<uint8_t>(source, i, false)); });
     }
 }
 
 } // namespace
 
-void ConvertNpyElements(const NpyHeader& header, const std::byte* source, size_t count, double* target)
+template <class Element>
+size_t ConvertNpyElements(const NpyHeader& header, const std::byte* source, size_t count, Element* target)
 {
-    switch (header.type)
-    {
-    case NpyType::Half:
-        return ConvertEach<uint16_t>(source, count, header.isBigEndian, target, FromHalf);
-    case NpyType::Float:
-        return ConvertEach<uint32_t>(source, count, header.isBigEndian, target,
-                                     [](uint32_t bits) { return double(std::bit_cast<float>(bits)); });
-    case NpyType::Double:
-        return ConvertEach<uint64_t>(source, count, header.isBigEndian, target,
-                                     [](uint64_t bits) { return std::bit_cast<double>(bits); });
-    case NpyType::Byte:
-        return ConvertEach<uint8_t>(source, count, header.isBigEndian, target,
-                                    [](uint8_t byte) { return double(byte); });
-    }
+    VisitNpyElements(header, source,
+                     [&](const auto& valueAt)
+                     {
+                         for (size_t i = 0; i < count; ++i)
+                             target[i] = Element(valueAt(i));
+                     });
+    return size_t(std::find_if(target, target + count, [](Element value) { return !std::isfinite(value); }) - target);
+}
+
+template size_t ConvertNpyElements(const NpyHeader&, const std::byte*, size_t, float*);
+template size_t ConvertNpyElements(const NpyHeader&, const std::byte*, size_t, double*);
+
+double NpyElement(const NpyHeader& header, const std::byte* source, size_t index)
+{
+    double value = 0;
+    VisitNpyElements(header, source, [&](const auto& valueAt) { value = double(valueAt(index)); });
+    return value;
 }
 
 } // namespace cntk

@@ -45,7 +45,11 @@ NpyHeader ParseNpyHeader(std::string_view beginning, uint64_t bytes, const std::
 // Returns a header of version 1.0, padded to a multiple of 64 bytes. descr: "<f4".
 std::string MakeNpyHeader(std::string_view descr, std::span<const size_t> shape);
 
-// Converts elements to doubles. A double holds every value of the accepted types exactly.
-void ConvertNpyElements(const NpyHeader& header, const std::byte* source, size_t count, double* target);
+// Converts elements to float or double. Returns the number of elements before the first one that becomes NaN or
+// infinite: `count` if there is none.
+template <class Element>
+size_t ConvertNpyElements(const NpyHeader& header, const std::byte* source, size_t count, Element* target);
+// Returns an element as it is. A double holds every value of the accepted types exactly.
+double NpyElement(const NpyHeader& header, const std::byte* source, size_t index);
 
 } // namespace cntk

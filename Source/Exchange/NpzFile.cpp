@@ -8,8 +8,7 @@
 #include "Exchange/ZipArchive.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <cstring>
 #include <unordered_set>
 
 namespace cntk
@@ -22,14 +21,32 @@ constexpr std::string_view c_manifestName = "special:cntk.json";
 constexpr std::string_view c_specialPrefix = "special:";
 constexpr std::string_view c_npyEnding = ".npy";
 
+// write(): writes the `bytes` bytes of the elements.
+template <class Write>
 void WriteArray(ZipWriter& zip, const std::string& name, std::string_view descr, std::span<const size_t> shape,
-                const void* data, size_t bytes)
+                size_t bytes, Write&& write)
 {
     const std::string header = MakeNpyHeader(descr, shape);
     zip.BeginEntry(Concat(name, c_npyEnding), header.size() + bytes);
     zip.Write(header.data(), header.size());
-    zip.Write(data, bytes);
+    write();
     zip.EndEntry();
+}
+
+// Writes the stored values of a node in C order, a slice of rows at a time.
+void WriteValues(ZipWriter& zip, const ComputationNode& node)
+{
+    const MatrixView values = StoredValues(node)->View(); // exports load their models on the CPU
+    const TensorShape& dims = node.SampleLayout();
+    const size_t rows = dims[0], slice = RowsOfSlice(dims, SizeOf(values.type));
+    const size_t bytesOfRow = ElementsOfRow(dims) * SizeOf(values.type);
+    std::vector<std::byte> ordered(std::min(slice, rows) * bytesOfRow);
+    for (size_t first = 0; first < rows; first += slice)
+    {
+        const size_t end = std::min(first + slice, rows);
+        CopyRowsToCOrder(values.As<std::byte>(), dims, SizeOf(values.type), first, end, ordered.data());
+        zip.Write(ordered.data(), (end - first) * bytesOfRow);
+    }
 }
 
 } // namespace
@@ -40,13 +57,12 @@ void WriteNpz(const ExportedValues& values, DataType precision, const std::strin
     const std::string_view descr = precision == DataType::Float32 ? "<f4" : "<f8";
     ZipWriter zip(path);
     for (const ComputationNodePtr& node : values.nodes)
-    {
-        const std::vector<std::byte> ordered = ValuesInCOrder(*node);
-        WriteArray(zip, node->Name(), descr, node->SampleLayout().Dims(), ordered.data(), ordered.size());
-    }
+        WriteArray(zip, node->Name(), descr, node->SampleLayout().Dims(),
+                   node->SampleLayout().Elements() * SizeOf(precision), [&] { WriteValues(zip, *node); });
     const std::string manifest = MakeNpzManifest(values, precision);
     const size_t length[] = {manifest.size()};
-    WriteArray(zip, std::string(c_manifestName), "|u1", length, manifest.data(), manifest.size());
+    WriteArray(zip, std::string(c_manifestName), "|u1", length, manifest.size(),
+               [&] { zip.Write(manifest.data(), manifest.size()); });
     zip.Commit();
 }
 
@@ -93,7 +109,11 @@ private:
         if (header.type == NpyType::Byte)
             Fail(ErrorKind::Data, what, " has elements of type '|u1'; expected <f4, <f8, >f4, >f8 or <f2");
         RequireShape(header, *node, what);
-        SetValues(*node, ReadElements(header, what), header, what);
+        if (m_network.GetDataType() == DataType::Float32)
+            SetValues<float>(*node, header, what);
+        else
+            SetValues<double>(*node, header, what);
+        m_zip.CloseEntry();
         m_counts.parameters++;
         m_counts.numbers += header.elements;
     }
@@ -127,7 +147,7 @@ private:
         if (m_zip.Read(m_pending.data(), wanted) != wanted)
             Fail(ErrorKind::Data, what, " ends before its ", entry.bytes, " bytes");
         NpyHeader header = ParseNpyHeader(m_pending, entry.bytes, what);
-        m_pending.erase(0, header.dataBegin);
+        m_pendingBegin = header.dataBegin;
         return header;
     }
 
@@ -137,21 +157,24 @@ private:
         if (m_zip.Entries()[index].bytes > c_longest)
             Fail(ErrorKind::Data, what, " promises ", m_zip.Entries()[index].bytes, " bytes; expected a short text");
         const NpyHeader header = OpenArray(index, what);
-        const std::vector<std::byte> text = ReadBytes(header, what);
-        RequireKnownManifest({reinterpret_cast<const char*>(text.data()), text.size()}, what);
+        RequireKnownManifest(ReadText(header, what), what);
     }
 
-    // Memory is taken only here. The caller has compared the size with the network's.
-    std::vector<std::byte> ReadBytes(const NpyHeader& header, const std::string& what)
+    std::string ReadText(const NpyHeader& header, const std::string& what)
     {
-        std::vector<std::byte> bytes(header.elements * header.ElementSize());
-        const size_t first = std::min(bytes.size(), m_pending.size());
-        std::transform(m_pending.begin(), m_pending.begin() + ptrdiff_t(first), bytes.begin(),
-                       [](char c) { return std::byte(c); });
-        if (m_zip.Read(bytes.data() + first, bytes.size() - first) != bytes.size() - first)
-            Fail(ErrorKind::Data, what, " ends before its ", bytes.size(), " bytes of data");
+        std::string text(header.elements * header.ElementSize(), '\0');
+        ReadBytes(reinterpret_cast<std::byte*>(text.data()), text.size(), what);
         m_zip.CloseEntry();
-        return bytes;
+        return text;
+    }
+
+    void ReadBytes(std::byte* target, size_t bytes, const std::string& what)
+    {
+        const size_t first = std::min(bytes, m_pending.size() - m_pendingBegin);
+        std::memcpy(target, m_pending.data() + m_pendingBegin, first);
+        m_pendingBegin += first;
+        if (m_zip.Read(target + first, bytes - first) != bytes - first)
+            Fail(ErrorKind::Data, what, " ends before its data");
     }
 
     void RequireShape(const NpyHeader& header, const ComputationNode& node, const std::string& what) const
@@ -164,45 +187,46 @@ private:
                      dims.ToString(), "] in the network");
     }
 
-    // Returns the elements with the first dimension fastest, as the engine stores them.
-    std::vector<double> ReadElements(const NpyHeader& header, const std::string& what)
+    // Reads the elements a slice of rows at a time. The caller has compared their number with the node's.
+    template <class T>
+    void SetValues(ComputationNode& node, const NpyHeader& header, const std::string& what)
     {
-        const std::vector<std::byte> bytes = ReadBytes(header, what);
-        std::vector<double> elements(header.elements);
-        ConvertNpyElements(header, bytes.data(), elements.size(), elements.data());
-        if (header.isFortranOrder || header.shape.size() < 2)
-            return elements;
-        TensorShape reversed;
-        for (size_t axis = 0; axis < header.shape.size(); ++axis)
-            reversed.SetDim(axis, size_t(header.shape[header.shape.size() - 1 - axis]));
-        std::vector<double> ordered(elements.size());
-        ReverseOrder(reinterpret_cast<const std::byte*>(elements.data()), reversed, sizeof(double),
-                     reinterpret_cast<std::byte*>(ordered.data()));
-        return ordered;
-    }
-
-    void SetValues(ComputationNode& node, const std::vector<double>& elements, const NpyHeader& header,
-                   const std::string& what) const
-    {
-        const bool isFloat = m_network.GetDataType() == DataType::Float32;
-        if (!m_options.allowNonFinite)
-            for (size_t i = 0; i < elements.size(); ++i)
-                if (!std::isfinite(isFloat ? double(float(elements[i])) : elements[i]))
-                    Fail(ErrorKind::Data, what, " holds ", elements[i], isFloat ? " (as a float)" : "", ", value ",
-                         i + 1, " of ", header.elements,
-                         " in column-major order; allowNonFinite=true accepts NaN and "
-                         "infinities");
-        if (auto* const statistic = As<PrecomputeNode>(&node))
-            statistic->SetComputed(elements);
-        else
-            As<LearnableParameterNode>(&node)->Values().FromHost(elements);
+        const TensorShape& dims = node.SampleLayout();
+        auto* const statistic = As<PrecomputeNode>(&node);
+        std::vector<T> computed(statistic != nullptr ? dims.Elements() : 0);
+        T* const values = statistic != nullptr ? computed.data()
+                                               : As<LearnableParameterNode>(&node)->Values().View().template As<T>();
+        // In Fortran order, the file has the elements as the engine stores them.
+        const bool isOrdered = header.isFortranOrder || dims.Rank() < 2;
+        const TensorShape rowsOfFile = isOrdered ? TensorShape{dims.Elements()} : dims;
+        const size_t rows = rowsOfFile[0], slice = std::min(rows, RowsOfSlice(rowsOfFile, sizeof(T)));
+        const size_t elementsOfRow = ElementsOfRow(rowsOfFile);
+        std::vector<std::byte> bytes(slice * elementsOfRow * header.ElementSize());
+        std::vector<T> converted(isOrdered ? 0 : slice * elementsOfRow);
+        for (size_t first = 0; first < rows; first += slice)
+        {
+            const size_t end = std::min(first + slice, rows), count = (end - first) * elementsOfRow;
+            ReadBytes(bytes.data(), count * header.ElementSize(), what);
+            T* const target = isOrdered ? values + first : converted.data();
+            const size_t finite = ConvertNpyElements(header, bytes.data(), count, target);
+            if (finite < count && !m_options.allowNonFinite)
+                Fail(ErrorKind::Data, what, " holds ", NpyElement(header, bytes.data(), finite),
+                     sizeof(T) == sizeof(float) ? " (as a float)" : "", ", value ", first * elementsOfRow + finite + 1,
+                     " of ", header.elements, " of the file; allowNonFinite=true accepts NaN and infinities");
+            if (!isOrdered)
+                CopyRowsFromCOrder(reinterpret_cast<const std::byte*>(converted.data()), dims, sizeof(T), first, end,
+                                   reinterpret_cast<std::byte*>(values));
+        }
+        if (statistic != nullptr)
+            statistic->SetComputed(std::vector<double>(computed.begin(), computed.end()));
     }
 
     ComputationNetwork& m_network;
     ZipReader m_zip;
     std::string m_path;
     ImportOptions m_options;
-    std::string m_pending; // bytes of the open entry that came with its header
+    std::string m_pending;     // the beginning of the open entry
+    size_t m_pendingBegin = 0; // its bytes before are read
     std::unordered_set<const ComputationNode*> m_seen;
     ImportCounts m_counts;
 };

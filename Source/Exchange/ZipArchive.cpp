@@ -8,6 +8,7 @@
 #include <limits>
 #include <minizip/unzip.h>
 #include <minizip/zip.h>
+#include <new>
 #endif
 
 namespace cntk
@@ -155,11 +156,13 @@ struct ZipWriter::Impl
 
     explicit Impl(const std::string& path) : target(path) {}
 
-    void Require(bool isSuccess) const
+    void Require(int result) const
     {
         ThrowZipFailure(target.failure);
-        if (!isSuccess)
-            Fail(ErrorKind::Internal, "minizip cannot write the archive");
+        if (result == Z_MEM_ERROR)
+            throw std::bad_alloc();
+        if (result != ZIP_OK)
+            Fail(ErrorKind::Internal, "minizip cannot write the archive: code ", result);
     }
 };
 
@@ -175,7 +178,7 @@ ZipWriter::ZipWriter(const std::string& path) : m_impl(std::make_unique<Impl>(pa
     functions.zerror_file = HasZipFailed<ZipTarget>;
     functions.opaque = &m_impl->target;
     m_impl->zip = zipOpen2_64(path.c_str(), APPEND_STATUS_CREATE, nullptr, &functions);
-    m_impl->Require(m_impl->zip != nullptr);
+    m_impl->Require(m_impl->zip != nullptr ? ZIP_OK : Z_MEM_ERROR);
 }
 
 ZipWriter::~ZipWriter()
@@ -192,7 +195,7 @@ void ZipWriter::BeginEntry(const std::string& name, uint64_t bytes)
     const bool isZip64 = bytes >= std::numeric_limits<uint32_t>::max();
     m_impl->Require(zipOpenNewFileInZip4_64(m_impl->zip, name.c_str(), &info, nullptr, 0, nullptr, 0, nullptr, 0, 0, 0,
                                             -MAX_WBITS, DEF_MEM_LEVEL, Z_DEFAULT_STRATEGY, nullptr, 0, c_madeByUnix,
-                                            isAscii ? 0 : c_namesAreUtf8, isZip64 ? 1 : 0) == ZIP_OK);
+                                            isAscii ? 0 : c_namesAreUtf8, isZip64 ? 1 : 0));
 }
 
 void ZipWriter::Write(const void* data, size_t bytes)
@@ -201,7 +204,7 @@ void ZipWriter::Write(const void* data, size_t bytes)
     while (bytes > 0)
     {
         const size_t count = std::min(bytes, c_zipPiece);
-        m_impl->Require(zipWriteInFileInZip(m_impl->zip, position, static_cast<unsigned>(count)) == ZIP_OK);
+        m_impl->Require(zipWriteInFileInZip(m_impl->zip, position, static_cast<unsigned>(count)));
         position += count;
         bytes -= count;
     }
@@ -209,12 +212,12 @@ void ZipWriter::Write(const void* data, size_t bytes)
 
 void ZipWriter::EndEntry()
 {
-    m_impl->Require(zipCloseFileInZip(m_impl->zip) == ZIP_OK);
+    m_impl->Require(zipCloseFileInZip(m_impl->zip));
 }
 
 void ZipWriter::Commit()
 {
-    m_impl->Require(zipClose(std::exchange(m_impl->zip, nullptr), nullptr) == ZIP_OK);
+    m_impl->Require(zipClose(std::exchange(m_impl->zip, nullptr), nullptr));
     m_impl->target.file.Commit();
 }
 

@@ -33,8 +33,10 @@ Shape ShapeOf(const py::array& array)
 class DataConverter
 {
 public:
-    DataConverter(const std::string& name, const Shape& shape, const std::string& axis, DataType type)
-        : m_name(name), m_shape(shape), m_axis(axis), m_type(type), m_data(std::make_shared<InputData>())
+    DataConverter(const std::string& name, const Shape& shape, const std::string& axis, DataType type,
+                  BlockType blockType)
+        : m_name(name), m_shape(shape), m_axis(axis), m_type(type), m_blockType(blockType),
+          m_data(std::make_shared<InputData>())
     {
         m_data->type = type;
     }
@@ -93,9 +95,24 @@ private:
                std::equal(m_shape.begin(), m_shape.end(), shape.end() - ptrdiff_t(m_shape.size()));
     }
 
-    // Returns the array with the input's element type, in C order, and keeps it.
+    // True if a feeder can take the array as it is: the other floating-point type, aligned and in C order.
+    bool IsLeftToFeeder(const py::array& array) const
+    {
+        constexpr int c_plain = py::detail::npy_api::NPY_ARRAY_ALIGNED_ | py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_;
+        const bool isOther = m_type == DataType::Float32 ? py::isinstance<py::array_t<double>>(array)
+                                                         : py::isinstance<py::array_t<float>>(array);
+        return m_blockType == BlockType::AnyFloat && isOther && (array.flags() & c_plain) == c_plain;
+    }
+
+    // Returns the memory of an array with the input's element type, in C order, and keeps the array. With
+    // m_data->needsConversion the array stays as it is.
     const void* Keep(const py::array& array)
     {
+        if (m_data->needsConversion)
+        {
+            m_objects.push_back(array);
+            return array.data();
+        }
         py::array converted =
             m_type == DataType::Float32
                 ? py::array(py::array_t<float, py::array::c_style | py::array::forcecast>::ensure(array))
@@ -116,13 +133,26 @@ private:
     {
         if (IsList(value))
         {
-            py::array whole = py::array::ensure(value);
-            if (!whole)
-                PyErr_Clear();
-            if (!whole || whole.dtype().kind() == 'O')
+            const py::array whole = HasEqualLengths(value) ? py::array::ensure(value) : py::array();
+            if (!whole || whole.dtype().kind() == 'O' || whole.size() == 0)
                 return TakeList(value);
+            return TakeArray(ArrayOf(whole));
         }
-        const py::array array = ArrayOf(value);
+        TakeArray(ArrayOf(value));
+    }
+
+    // False for a list of lists of different lengths. numpy would find that out after a walk over all numbers.
+    static bool HasEqualLengths(const py::handle& value)
+    {
+        const py::object first = First(value);
+        for (const py::handle& element : value)
+            if (IsList(first) && IsList(element) && py::len(element) != py::len(first))
+                return false;
+        return true;
+    }
+
+    void TakeArray(const py::array& array)
+    {
         const Shape shape = ShapeOf(array);
         const size_t rank = m_shape.size();
         if (!EndsWithShape(shape))
@@ -139,14 +169,17 @@ private:
     {
         m_data->form = InputData::Form::Frames;
         m_data->count = count;
+        m_data->needsConversion = IsLeftToFeeder(array);
         m_data->blocks = {Keep(array)};
     }
 
     void TakeEqualSequences(const py::array& array, size_t count, size_t length)
     {
-        if (length == 0)
-            FailForm("sequences without steps");
-        const size_t bytes = length * Api::ElementsOf(m_shape) * SizeOf(m_type);
+        if (count == 0 || length == 0)
+            FailForm(count == 0 ? "no sequences" : "sequences without steps");
+        m_data->needsConversion = IsLeftToFeeder(array);
+        const size_t size = (m_type == DataType::Float32) == m_data->needsConversion ? sizeof(double) : sizeof(float);
+        const size_t bytes = length * Api::ElementsOf(m_shape) * size;
         const auto* const data = static_cast<const std::byte*>(Keep(array));
         for (size_t sequence = 0; sequence < count; sequence++)
             AddSequence(data + sequence * bytes, length);
@@ -173,8 +206,10 @@ private:
                 PyErr_Clear();
             if (!array || array.dtype().kind() == 'O')
                 FailForm("a list whose element " + std::to_string(arrays.size()) + " is no rectangular array");
-            arrays.push_back(ArrayOf(element));
+            arrays.push_back(ArrayOf(array));
         }
+        if (arrays.empty())
+            FailForm("an empty list");
         const size_t rank = m_shape.size();
         for (size_t i = 0; i < arrays.size(); i++)
             if (const Shape shape = ShapeOf(arrays[i]);
@@ -188,6 +223,8 @@ private:
             FailForm(Concat("a list of ", arrays.size(), " arrays of the shape ", Api::ToText(ShapeOf(arrays[0]))));
         if (isFrames)
             return TakeFrames(py::module_::import("numpy").attr("stack")(value), arrays.size());
+        m_data->needsConversion =
+            std::all_of(arrays.begin(), arrays.end(), [this](const py::array& array) { return IsLeftToFeeder(array); });
         for (const py::array& array : arrays)
             AddSequence(Keep(array), size_t(array.shape(0)));
     }
@@ -260,6 +297,8 @@ private:
                 m_data->count = size_t(columns.size());
             else
             {
+                if (columns.size() == 0)
+                    FailForm(Concat("ids of sequences of which sequence ", m_data->count, " has no steps"));
                 m_data->lengths.push_back(uint32_t(columns.size()));
                 m_data->count++;
             }
@@ -270,6 +309,7 @@ private:
     const Shape& m_shape;
     const std::string& m_axis;
     DataType m_type;
+    BlockType m_blockType;
     std::shared_ptr<InputData> m_data;
     std::vector<py::object> m_objects;
 };
@@ -285,11 +325,11 @@ py::array NewArray(const Api::ValueForm& form, std::vector<size_t> leading, std:
 } // namespace
 
 std::shared_ptr<const InputData> DataFrom(const py::handle& value, const std::string& name, const Shape& shape,
-                                          const std::string& axis, DataType type)
+                                          const std::string& axis, DataType type, BlockType blockType)
 {
     if (py::isinstance<MinibatchData>(value))
         return value.cast<const MinibatchData&>().data;
-    return DataConverter(name, shape, axis, type).Convert(value);
+    return DataConverter(name, shape, axis, type, blockType).Convert(value);
 }
 
 py::object ArraysFor(const Api::ValueForm& form, std::vector<void*>& blocks)

@@ -81,7 +81,7 @@ bool IsArgument(const Session& session, const py::handle& key)
 
 std::shared_ptr<const Api::InputData> DataOf(const Session::Argument& argument, const py::handle& value)
 {
-    return DataFrom(value, argument.name, argument.shape, argument.axis, argument.type);
+    return DataFrom(value, argument.name, argument.shape, argument.axis, argument.type, BlockType::AnyFloat);
 }
 
 } // namespace

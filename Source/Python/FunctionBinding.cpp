@@ -44,7 +44,8 @@ void BindOperators(py::class_<Node, NodePtr>& type, const StatePtr& state)
              [state](const NodePtr& x) { return Api::MakeOperation(state->context, Api::Unary("Abs"), {x}, ""); });
     type.def("__pos__", [](const NodePtr& x) { return x; });
     type.attr("__array_ufunc__") = py::none(); // so that `array * node` comes here
-    for (const char* name : {"__bool__", "__len__", "__iter__", "__float__", "__int__", "__index__", "__array__"})
+    for (const char* name :
+         {"__bool__", "__len__", "__iter__", "__float__", "__int__", "__index__", "__array__", "__contains__"})
         type.def(name,
                  [name](const Node& node, const py::args&, const py::kwargs&) -> py::object
                  {
@@ -75,9 +76,12 @@ void BindProperties(py::class_<Node, NodePtr>& type, const StatePtr& state)
 {
     type.def_property(
         "name", [](const Node& node) { return node.Name(); },
-        [state](const NodePtr& node, std::string name)
+        [state](const NodePtr& node, const py::object& name)
         {
-            node->SetName(state->context, std::move(name));
+            if (!py::isinstance<py::str>(name))
+                FailType(Concat("the name of node ", node->Describe(), " is ", py::repr(name).cast<std::string>(),
+                                "; expected a text"));
+            node->SetName(state->context, name.cast<std::string>());
             if (!node->value.shape)
                 Api::CloseLoops(state->context, node);
         },
@@ -86,12 +90,12 @@ void BindProperties(py::class_<Node, NodePtr>& type, const StatePtr& state)
     type.def_property(
         "tag",
         [](const Node& node) { return node.Tag().empty() ? py::object(py::none()) : py::object(py::str(node.Tag())); },
-        [](Node& node, const std::optional<std::string>& tag)
+        [](Node& node, const py::object& tag)
         {
-            if (tag && tag->empty())
-                Fail(ErrorKind::Model, "the tag of node '", node.Name(),
-                     "' is empty; expected criterion, output, eval, feature, label or None");
-            node.SetTag(tag.value_or(""));
+            if (!tag.is_none() && (!py::isinstance<py::str>(tag) || py::len(tag) == 0))
+                Fail(ErrorKind::Model, "the tag of node '", node.Name(), "' is ", py::repr(tag).cast<std::string>(),
+                     "; expected criterion, output, eval, feature, label or None");
+            node.SetTag(tag.is_none() ? "" : tag.cast<std::string>());
         },
         "None, 'criterion', 'output', 'eval', 'feature' or 'label'.");
     type.def_property_readonly(
@@ -212,7 +216,13 @@ void BindFunction(py::module_& module, const StatePtr& state)
              });
     module.def("nodes_below", [](const NodePtr& node) { return Api::Below({node}); });
     type.def("__getitem__",
-             [module](const py::object& node, const py::object& index) { return module.attr("getitem")(node, index); });
+             [module](const py::object& node, const py::object& index) -> py::object
+             {
+                 const Node& self = node.cast<const Node&>();
+                 if (self.TypeName() == Api::c_combine)
+                     return node.attr("inputs")[index];
+                 return module.attr("getitem")(node, index);
+             });
     type.def_property(
         "value", [state](const Node& node) { return ValueOf(state, node); },
         [state](const Node& node, const py::object& value) { SetValue(state, node, value); },
@@ -222,8 +232,12 @@ void BindFunction(py::module_& module, const StatePtr& state)
         "A read-only view of the value of a parameter or constant, without a copy on the CPU. Sees updates.");
     type.def_property(
         "learning_rate_multiplier", [](const Node& node) { return DataOf(node).LearningRateMultiplier(); },
-        [](const Node& node, float multiplier)
+        [](const Node& node, const py::object& value)
         {
+            if (PyNumber_Check(value.ptr()) == 0 || py::isinstance<Node>(value))
+                FailType(Concat("the learning rate multiplier of ", node.Describe(), " is ",
+                                py::repr(value).cast<std::string>(), "; expected a number"));
+            const float multiplier = py::float_(value).cast<float>();
             if (!(multiplier >= 0))
                 Fail(ErrorKind::Model, "the learning rate multiplier of ", node.Describe(), " is ", double(multiplier),
                      "; expected 0 or more");

@@ -95,8 +95,13 @@ void BindElementwise(py::module_& module, const StatePtr& state)
 
 void BindShapes(py::module_& module, const StatePtr& state)
 {
-    module.def("times", [state](const py::object& a, const py::object& b, long outputRank, const std::string& name)
-               { return Make(*state, Api::Times(size_t(std::max(outputRank, 0L))), py::make_tuple(a, b), name); });
+    module.def("times",
+               [state](const py::object& a, const py::object& b, long outputRank, const std::string& name)
+               {
+                   if (outputRank < 0)
+                       Fail(ErrorKind::Model, "the output_rank of times is ", outputRank, "; expected 0 or more");
+                   return Make(*state, Api::Times(size_t(outputRank)), py::make_tuple(a, b), name);
+               });
     module.def("along_axis", [state](const std::string& type, const py::object& x, long axis, const std::string& name)
                { return Make(*state, Api::AlongAxis(type, axis), py::make_tuple(x), name); });
     module.def("reduce",
@@ -116,6 +121,8 @@ void BindShapes(py::module_& module, const StatePtr& state)
                        const std::string& name) {
                    return Make(*state, Api::Slice({{axis, begin, end}}), py::make_tuple(x), name);
                });
+    module.def("combine", [state](const py::tuple& nodes, const std::string& name)
+               { return Make(*state, Api::Combine(), nodes, name); });
     module.def("getitem", [state](const NodePtr& x, const py::object& index)
                { return Make(*state, Api::Slice(RangesFrom(index, *x)), py::make_tuple(x), ""); });
     module.def("splice", [state](const py::tuple& inputs, long axis, const std::string& name)

@@ -54,9 +54,16 @@ std::vector<Api::NodePtr> OperandsFrom(State& state, const py::handle& values); 
 
 // ---- DataConversion.cpp ----
 
+// The element type of an InputData's blocks.
+enum class BlockType
+{
+    OfInput,
+    AnyFloat // also the other floating-point type: a feeder converts it
+};
 // Converts data for an input in the forms of sheet 8.2. Keeps the arrays it refers to.
 std::shared_ptr<const Api::InputData> DataFrom(const py::handle& value, const std::string& name,
-                                               const Api::Shape& shape, const std::string& axis, DataType type);
+                                               const Api::Shape& shape, const std::string& axis, DataType type,
+                                               BlockType blockType = BlockType::OfInput);
 // Converts the arguments of a call: None, a dict of inputs or names, or the data of the only input.
 Api::Session::Arguments ArgumentsFrom(const Api::Session& session, const py::object& given);
 

@@ -6,6 +6,8 @@
 #include "Report/JsonLines.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace cntk
 {
@@ -180,9 +182,12 @@ void EventRecorder::TrainingBegins(const TrainingBegin& training)
 {
     m_training = training;
     m_samplesSeen = training.samplesSeen;
-    m_file.emplace(m_folder + "/" + m_command);
-    if (training.isResumed)
-        m_file->BeginAt(training.samplesSeen);
+    const std::string folder = m_folder + "/" + m_command;
+    std::error_code error;
+    const bool hasEarlierRun = std::filesystem::exists(folder, error);
+    m_file.emplace(folder);
+    if (training.isResumed || hasEarlierRun)
+        m_file->BeginAt(training.samplesSeen); // the viewer drops later steps of earlier runs
 }
 
 void EventRecorder::EpochEnds(const EpochSummary& epoch)

@@ -127,8 +127,9 @@ std::string NumbersTable(const CommandRecord& command, const std::string& criter
             cells.push_back(validation != nullptr ? RoundedNumber(ValueOfNode(*validation, evaluations.front().name), 8)
                                                   : "");
         cells.insert(cells.end(),
-                     {EightDigits(row.learningRatePerSample), std::to_string(row.minibatchSize.value_or(0)),
-                      RoundedNumber(row.seconds.value_or(0), 4), RoundedNumber(row.secondsWaited.value_or(0), 4)});
+                     {RoundedNumber(row.learningRatePerSample.value_or(c_missing), 6),
+                      std::to_string(row.minibatchSize.value_or(0)), RoundedNumber(row.seconds.value_or(0), 4),
+                      RoundedNumber(row.secondsWaited.value_or(0), 4)});
         rows.push_back(std::move(cells));
     }
     std::string title = "Numbers of the curves";

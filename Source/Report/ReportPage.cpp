@@ -49,7 +49,7 @@ std::string StateText(const RunRecord& record)
 
 std::string AveragesText(const MetricsRow& row, const std::string& criterion)
 {
-    std::string text = criterion + " " + RoundedNumber(row.criterion.value_or(0), 8);
+    std::string text = criterion + " " + RoundedNumber(row.criterion.value_or(std::nan("")), 8);
     for (const NodeAverage& node : row.nodes)
         text += ", " + node.name + " " + RoundedNumber(node.average, 8);
     if (const auto accuracy = AccuracyIn(row.nodes))
@@ -62,7 +62,7 @@ std::string HeadOf(const RunRecord& record)
     std::string html = Concat("<h1>", EscapeMarkup(record.title), "</h1>\n");
     html += HtmlTable(
         {"started", "duration", "state", "commands"},
-        {{record.start.time, DurationText(record.seconds), StateText(record), Join(record.start.commands, ", ")}});
+        {{record.start.time, ElapsedText(record.seconds), StateText(record), Join(record.start.commands, ", ")}});
     if (!record.message.empty())
         html += "<div class=\"failed\">" + HtmlPreformatted(record.message) + "</div>\n";
     std::vector<HtmlRow> rows;

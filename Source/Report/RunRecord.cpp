@@ -1,6 +1,7 @@
 #include "Report/RunRecord.h"
 
 #include "Common/Text.h"
+#include "Report/Markup.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,6 +41,12 @@ std::string DurationText(double seconds)
     const auto twoDigits = [](size_t number) { return (number < 10 ? "0" : "") + std::to_string(number); };
     return whole < 3600 ? Concat(whole / 60, ":", twoDigits(whole % 60))
                         : Concat(whole / 3600, ":", twoDigits(whole / 60 % 60), ":", twoDigits(whole % 60));
+}
+
+std::string ElapsedText(double seconds)
+{
+    constexpr double c_minute = 59.5;
+    return seconds < c_minute ? RoundedNumber(seconds, 2) + " s" : DurationText(seconds);
 }
 
 } // namespace cntk

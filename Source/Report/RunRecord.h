@@ -70,5 +70,7 @@ std::optional<double> AccuracyIn(const std::vector<NodeAverage>& nodes);
 
 // "1:05", "2:03:07".
 std::string DurationText(double seconds);
+// The same from a minute on; before, "0.24 s".
+std::string ElapsedText(double seconds);
 
 } // namespace cntk

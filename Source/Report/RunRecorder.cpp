@@ -38,7 +38,7 @@ void RunRecorder::CommandEnds()
     m_history.reset();
     Current().hasEnded = true;
     Current().seconds = SecondsSince(m_commandBegan);
-    WriteReportIfDue(); // the next command, or the end of the run, soon writes it else
+    WriteReport();
 }
 
 void RunRecorder::TrainingBegins(const TrainingBegin& training)
@@ -138,7 +138,7 @@ void RunRecorder::EndRun(int exitCode, const std::string& message)
     WriteReport();
 }
 
-// Writing during the run takes at most a four-hundredth of the time.
+// Writing during a command takes at most a four-hundredth of the time.
 void RunRecorder::WriteReportIfDue()
 {
     if (!m_reportPath.empty() && Clock::now() >= m_nextReport)

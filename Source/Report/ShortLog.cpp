@@ -1,7 +1,9 @@
 #include "Report/ShortLog.h"
 
+#include "Common/File.h"
 #include "Common/Log.h"
 #include "Common/Text.h"
+#include "Common/WrappedText.h"
 #include "Report/Markup.h"
 
 #include <algorithm>
@@ -22,14 +24,15 @@ std::string PercentText(double share)
 }
 
 // "loss 0.0744 error 3.1%", or with the name of another evaluation node.
-std::string LossText(const MetricsRow& row, std::string_view loss)
+std::string LossText(const MetricsRow& row, std::string_view loss, bool withName = true)
 {
     std::string text = Concat(loss, RoundedNumber(row.criterion.value_or(std::nan("")), 3));
     if (!row.nodes.empty())
     {
         const NodeAverage& node = row.nodes.front();
-        text += node.type == "ErrorPrediction" ? " error " + PercentText(node.average)
-                                               : Concat(" ", node.name, " ", RoundedNumber(node.average, 3));
+        const bool isError = node.type == "ErrorPrediction";
+        text += withName ? Concat(" ", isError ? "error" : node.name, " ") : " ";
+        text += isError ? PercentText(node.average) : RoundedNumber(node.average, 3);
     }
     return text;
 }
@@ -60,32 +63,50 @@ std::string ResultText(const EvaluationSummary& result)
     return Concat(Counted(result.samples, "sample"), epoch, ": ", Join(parts, ", "), AccuracyText(result.nodes));
 }
 
-void AddTraining(const CommandRecord& command, std::string& text)
+// Paragraphs of the summary, in lines of the terminal's width.
+class SummaryText
+{
+public:
+    explicit SummaryText(size_t columns) : m_columns(columns) {}
+
+    void Add(size_t indent, const std::string& text)
+    {
+        m_text += std::string(indent, ' ') + Wrapped(text, indent + 4, indent, m_columns) + "\n";
+    }
+    void AddAsItIs(const std::string& text) { m_text += text; }
+    const std::string& Text() const { return m_text; }
+
+private:
+    size_t m_columns;
+    std::string m_text;
+};
+
+void AddTraining(const CommandRecord& command, SummaryText& summary)
 {
     if (!command.training)
         return;
     if (command.epochsHere > 0)
     {
         const double waited = command.secondsHere > 0 ? command.secondsWaited / command.secondsHere : 0;
-        text += Concat("  ", command.name, ": ", Counted(command.epochsHere, "epoch"), " in ",
-                       DurationText(command.seconds), ", ", SpeedText(double(command.samplesHere), command.secondsHere),
-                       " samples/s, waiting for data ", PercentText(waited), "\n");
+        summary.Add(2, Concat(command.name, ": ", Counted(command.epochsHere, "epoch"), " in ",
+                              ElapsedText(command.seconds), ", ",
+                              SpeedText(double(command.samplesHere), command.secondsHere),
+                              " samples/s, waiting for data ", PercentText(waited)));
     }
     const MetricsRow* const best = BestEpoch(command);
     if (best != nullptr)
-        text += Concat("    best: epoch ", *best->epoch, ", ", EpochText(*best), "\n");
+        summary.Add(4, Concat("best: epoch ", *best->epoch, ", ", EpochText(*best)));
     if (const MetricsRow* const last = LastRow(command, RowKind::Epoch))
     {
         const MetricsRow* const validation = LastRow(command, RowKind::Validation);
-        text += Concat(
-            "    last: epoch ", *last->epoch, ", ", EpochText(*last),
-            validation != nullptr && validation->epoch == last->epoch ? ",\n          " + EpochText(*validation) : "",
-            "\n");
+        summary.Add(4, Concat("last: epoch ", *last->epoch, ", ", EpochText(*last),
+                              validation != nullptr && validation->epoch == last->epoch ? ", " + EpochText(*validation)
+                                                                                        : std::string()));
     }
 }
 
-// Final models and other files; models of epochs are only counted.
-void AddFiles(const RunRecord& record, std::string& text)
+// Final models and other files; models of epochs are only counted, without those that keepModels has removed.
+void AddFiles(const RunRecord& record, SummaryText& summary)
 {
     std::vector<std::string> files;
     size_t others = 0;
@@ -94,7 +115,7 @@ void AddFiles(const RunRecord& record, std::string& text)
         for (const SavedModel& model : command.models)
             if (command.training && model.path == command.training->modelPath)
                 files.push_back(model.path);
-            else
+            else if (FileExists(model.path))
                 ++others;
         files.insert(files.end(), command.files.begin(), command.files.end());
     }
@@ -108,19 +129,20 @@ void AddFiles(const RunRecord& record, std::string& text)
     if (others > 0)
         files.push_back(Counted(others, "model") + " of epochs");
     if (!files.empty())
-        text += "  files: " + Join(files, ", ") + "\n";
+        summary.Add(2, "files: " + Join(files, ", "));
 }
 
-void AddWarnings(const RunRecord& record, bool isColoured, std::string& text)
+void AddWarnings(const RunRecord& record, bool isColoured, SummaryText& summary)
 {
     if (record.warnings.empty())
         return;
-    text += Concat(isColoured ? "\x1b[33m" : "", "  ", Counted(record.warnings.size(), "warning"), ":\n");
+    summary.AddAsItIs(isColoured ? "\x1b[33m" : "");
+    summary.Add(2, Counted(record.warnings.size(), "warning") + ":");
     for (size_t i = 0; i < std::min(record.warnings.size(), c_mostWarningsInSummary); ++i)
-        text += "    " + record.warnings[i] + "\n";
+        summary.Add(4, record.warnings[i]);
     if (record.warnings.size() > c_mostWarningsInSummary)
-        text += Concat("    and ", record.warnings.size() - c_mostWarningsInSummary, " more\n");
-    text += isColoured ? "\x1b[0m" : "";
+        summary.Add(4, Concat("and ", record.warnings.size() - c_mostWarningsInSummary, " more"));
+    summary.AddAsItIs(isColoured ? "\x1b[0m" : "");
 }
 
 } // namespace
@@ -140,39 +162,59 @@ std::string ShortEpochLine(const MetricsRow& epoch, const MetricsRow* validation
                            size_t columns)
 {
     const std::string speed = SpeedText(double(epoch.samples.value_or(0)), epoch.seconds.value_or(0));
-    const std::string rate = "rate " + RoundedNumber(epoch.learningRatePerSample.value_or(0), 3);
+    const double rate = epoch.learningRatePerSample.value_or(0);
     const std::string left = secondsLeft < 0 ? std::string() : DurationText(secondsLeft);
     const std::string validated = validation != nullptr ? LossText(*validation, "Validation loss ") : std::string();
     const size_t number = epoch.epoch.value_or(0);
-    const auto add = [](std::string& line, const char* separator, const std::string& part)
+    const auto join = [](const std::vector<std::string>& parts, const char* separator)
     {
-        if (!part.empty())
-            line += separator + part;
-    };
-    std::string line = Concat("Epoch ", number, " of ", maxEpochs, ": ", LossText(epoch, "loss "));
-    add(line, "  ", validated);
-    add(line, "  ", rate);
-    add(line, "  ", speed + " samples/s");
-    add(line, "  ", left.empty() ? left : left + " left");
-    if (CellsOf(line) < columns)
+        std::string line;
+        for (const std::string& part : parts)
+            if (!part.empty())
+                line += (line.empty() ? "" : separator) + part;
         return line;
-    const auto shortLine = [&](bool withLoss, bool withRate, bool withSpeed)
-    {
-        line = Concat(number, "/", maxEpochs, ": ", LossText(epoch, withLoss ? "loss " : ""));
-        add(line, " ", validated);
-        add(line, " ", withRate ? rate : "");
-        add(line, " ", withSpeed ? speed + "/s" : "");
-        add(line, " ", left);
-        return CellsOf(line) < columns;
     };
-    if (!shortLine(true, true, true) && !shortLine(false, true, true) && !shortLine(false, true, false))
-        shortLine(false, false, false);
+    std::string line =
+        join({Concat("Epoch ", number, " of ", maxEpochs, ": ", LossText(epoch, "loss ")), validated,
+              "rate " + RoundedNumber(rate, 3), speed + " samples/s", left.empty() ? left : left + " left"},
+             "  ");
+    // Each step leaves out more. All epochs begin with the same step, so that their lines look alike.
+    enum Step
+    {
+        Abbreviated,
+        WithoutWords,
+        WithoutSpeed,
+        WithoutRate,
+        Steps
+    };
+    constexpr size_t c_columnsForWords = 100;
+    for (int step = validated.empty() || columns >= c_columnsForWords ? Abbreviated : WithoutWords;
+         step < Steps && CellsOf(line) >= columns; ++step)
+    {
+        const bool withWords = step < WithoutWords;
+        line = join({Concat(number, "/", maxEpochs, ": ", LossText(epoch, withWords ? "loss " : "", withWords)),
+                     validated, step < WithoutRate ? "rate " + RoundedNumber(rate, 2) : "",
+                     step < WithoutSpeed ? speed + "/s" : "", left},
+                    " ");
+    }
     return line;
 }
 
 void ShortLog::Print(const std::string& line)
 {
     m_log.WriteShort(line + "\n");
+}
+
+size_t ShortLog::Columns() const
+{
+    constexpr size_t c_unlimited = 1000;
+    return m_log.HasTerminal() ? m_log.TerminalColumns() : c_unlimited;
+}
+
+void ShortLog::PrintWrapped(const std::string& text)
+{
+    constexpr size_t c_indent = 4;
+    Print(Wrapped(text, c_indent, 0, Columns()));
 }
 
 void ShortLog::TrainingBegins(const TrainingBegin& training)
@@ -182,18 +224,18 @@ void ShortLog::TrainingBegins(const TrainingBegin& training)
     for (const NodeLine& node : training.network)
         parameters += node.parameters;
     if (training.isResumed && training.minibatchesDone > 0)
-        Print(Concat(name, ": resumes in epoch ", training.epochsDone + 1, ", after minibatch ",
-                     training.minibatchesDone));
+        PrintWrapped(Concat(name, ": resumes in epoch ", training.epochsDone + 1, ", after minibatch ",
+                            training.minibatchesDone));
     else if (training.isResumed && training.epochsDone > 0)
         Print(Concat(name, ": resumes after epoch ", training.epochsDone));
-    Print(Concat(name, ": trains ", Counted(parameters, "parameter"), " to epoch ", training.maxEpochs, " on ",
-                 training.device));
+    PrintWrapped(Concat(name, ": trains ", Counted(parameters, "parameter"), " to epoch ", training.maxEpochs, " on ",
+                        training.device));
 }
 
 void ShortLog::TrainingIsDone(const std::string& modelPath)
 {
-    Print(Concat(m_record.commands.back().name, ": nothing to train, since '", modelPath,
-                 "' is finished; makeMode=false trains anew"));
+    PrintWrapped(Concat(m_record.commands.back().name, ": nothing to train, since '", modelPath,
+                        "' is finished; makeMode=false trains anew"));
 }
 
 void ShortLog::EpochBegins(size_t)
@@ -223,16 +265,14 @@ void ShortLog::PrintEpoch()
     const size_t maxEpochs = command.training->maxEpochs, done = m_epoch->epoch.value_or(0);
     const double left =
         command.secondsHere / double(command.epochsHere) * double(maxEpochs - std::min(done, maxEpochs));
-    constexpr size_t c_unlimited = 1000;
-    Print(ShortEpochLine(*m_epoch, m_validation ? &*m_validation : nullptr, maxEpochs, left,
-                         m_log.HasTerminal() ? m_log.TerminalColumns() : c_unlimited));
+    Print(ShortEpochLine(*m_epoch, m_validation ? &*m_validation : nullptr, maxEpochs, left, Columns()));
     m_epoch.reset();
     m_validation.reset();
 }
 
 void ShortLog::EvaluationEnds(const EvaluationSummary& evaluation)
 {
-    Print(m_record.commands.back().name + ": " + ResultText(evaluation));
+    PrintWrapped(m_record.commands.back().name + ": " + ResultText(evaluation));
 }
 
 void ShortLog::CommandEnds()
@@ -241,26 +281,27 @@ void ShortLog::CommandEnds()
     const CommandRecord& command = m_record.commands.back();
     if (command.training || !command.finishedModel.empty() || !command.results.empty())
         return;
-    std::string line = Concat(command.name, ": ", command.action, " done in ", RoundedNumber(command.seconds, 3), " s");
+    std::string line = Concat(command.name, ": ", command.action, " done in ", ElapsedText(command.seconds));
     if (!command.files.empty())
         line += ", wrote " + Join(command.files, ", ");
-    Print(line);
+    PrintWrapped(line);
 }
 
 void ShortLog::EndRun()
 {
     PrintEpoch();
-    std::string text = Concat("\nFinished in ", DurationText(m_record.seconds), "\n");
+    SummaryText summary(Columns());
+    summary.AddAsItIs(Concat("\nFinished in ", ElapsedText(m_record.seconds), "\n"));
     for (const CommandRecord& command : m_record.commands)
     {
-        AddTraining(command, text);
+        AddTraining(command, summary);
         for (const EvaluationSummary& result : command.results)
             if (!result.isBest || *result.isBest)
-                text += Concat("  ", command.name, ": ", ResultText(result), "\n");
+                summary.Add(2, command.name + ": " + ResultText(result));
     }
-    AddFiles(m_record, text);
-    AddWarnings(m_record, m_log.HasTerminal(), text);
-    m_log.WriteShort(text);
+    AddFiles(m_record, summary);
+    AddWarnings(m_record, m_log.HasTerminal(), summary);
+    m_log.WriteShort(summary.Text());
 }
 
 } // namespace cntk

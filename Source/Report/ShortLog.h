@@ -32,6 +32,8 @@ public:
 private:
     void PrintEpoch();
     void Print(const std::string& line);
+    void PrintWrapped(const std::string& text);
+    size_t Columns() const;
 
     const RunRecord& m_record;
     Log& m_log;
@@ -40,7 +42,7 @@ private:
 };
 
 // "Epoch 3 of 40: loss 0.0744 error 3.1%  Validation loss 0.0812 error 3.5%  rate 0.01  1.2M samples/s  1:05 left". In
-// few columns the shortest form that still has all numbers; in even fewer without speed and rate. validation: null for
+// few columns the line has fewer words, and in even fewer neither speed nor rate. validation: null for
 // none. secondsLeft: below 0: unknown.
 std::string ShortEpochLine(const MetricsRow& epoch, const MetricsRow* validation, size_t maxEpochs, double secondsLeft,
                            size_t columns);

@@ -86,7 +86,6 @@ struct EvaluationSummary
 {
     size_t samples = 0;
     std::vector<NodeAverage> nodes;
-    double seconds = 0;
     std::optional<size_t> epoch; // of the model; only cv
     std::optional<bool> isBest;  // by the first node, among the models so far; only cv
     std::string modelPath;

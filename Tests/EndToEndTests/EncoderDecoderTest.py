@@ -349,7 +349,10 @@ class EncoderDecoderTest(EndToEndTest):
         self.train("epochs=1")
         whole = self.train("command=Test", "Test=[minibatchSize=32]").stderr
         said = self.read("said.txt").splitlines()
-        log = self.train("command=Test", "Test=[minibatchSize=32; epochSize=64; numMBsToShowResult=1]").stderr
+        log = self.train("command=Test", "Test=[minibatchSize=32; epochSize=64; numMBsToShowResult=1]", "metrics=run.csv").stderr
+        result = self.read("run.csv").splitlines()[-1].split(",")
+        self.assertEqual(result[:2], ["result", "Test"])
+        self.assertIn("CrossEntropyWithSoftmax/Sample = %.8g " % float(result[6]), log)
         part = int(re.search(r"Decoded (\d+) sentences", log).group(1))
         self.assertTrue(0 < part < 100, part)
         self.assertEqual(self.read("said.txt").splitlines(), said[:part])

@@ -26,6 +26,42 @@ Write=[ action=write; outputPath=out ]
 """
 
 
+# A program that uses cntk/Eval.h wrongly, then rightly.
+MISTAKES = """
+#include "Eval.h"
+#include <cstdio>
+using namespace Microsoft::MSR::CNTK;
+int main()
+{
+    IEvaluateModel<float>* model;
+    GetEvalF(&model);
+    std::vector<float> samples{0, 0, 1, 1, 0, 1}, scores;
+    std::map<std::wstring, std::vector<float>*> in, out{{L"scores", nullptr}};
+    const auto evaluate = [&]
+    {
+        try { model->Evaluate(in, out); }
+        catch (const std::runtime_error& error) { std::printf("%s\\n", error.what()); }
+    };
+    model->Init("numCPUThreads=1");
+    out[L"scores"] = &scores;
+    evaluate();
+    model->CreateNetwork("modelPath=simple.dnn; deviceId=-1");
+    out[L"scores"] = nullptr;
+    evaluate();
+    out[L"scores"] = &scores;
+    evaluate();
+    std::map<std::wstring, std::size_t> sizes;
+    model->GetNodeDimensions(sizes, nodeOutput);
+    out = {{sizes.begin()->first, &scores}};
+    evaluate();
+    in[L"features"] = &samples;
+    evaluate();
+    std::printf("%zu scores\\n", scores.size());
+    model->Destroy();
+}
+"""
+
+
 def rows(text):
     return [[float(number) for number in line.split()] for line in text.splitlines() if re.match(r"^[-0-9. ]+$", line)]
 
@@ -75,6 +111,15 @@ class EvalLibraryTest(EndToEndTest):
             for line, wanted in zip(found, expected):
                 for a, b in zip(line, wanted):
                     self.assertAlmostEqual(a, b, delta=2e-5, msg=source)
+
+    def test_the_interface_of_2016_reports_mistakes(self):
+        self.need("c++", "pkg-config")
+        self.train()
+        self.write("mistakes.cpp", MISTAKES)
+        self.call("c++ -std=c++17 mistakes.cpp $(pkg-config --cflags --libs cntk) -o mistakes")
+        self.assertEqual(self.call("./mistakes").splitlines(), [
+            "there is no network; call CreateNetwork first", "output 'scores' has no vector for its values",
+            "the model has no node 'scores'", "the outputs need input 'features', which was not given", "6 scores"])
 
     def test_the_page_builds_and_prints_what_it_shows(self):
         self.need("cc", "c++", "pkg-config", "cmake")
@@ -138,6 +183,29 @@ assert resident() - before < 2 << 20, resident() - before
 assert "libcntk" not in pathlib.Path("/proc/self/maps").read_text()
 """)
         self.call(["python3", program, LIBRARY])
+
+    def test_evaluators_need_the_memory_of_the_parameters_once(self):
+        self.write("big.mel", "model=CreateModel()\nSetDefaultModel(model)\nx=InputValue(4000)\n"
+                              "W=LearnableParameter(4000,4000)\nz=Times(W,x)\nSetProperty(z,output,true)\n"
+                              "SaveModel(model,big.dnn)\n")
+        self.write("big.cntk", "command=Make\nprecision=float\nMake=[ action=edit; editPath=big.mel ]\n")
+        self.cntk("configFile=big.cntk")
+        program = self.write("memory.py", """
+import ctypes, pathlib, re, sys
+def most():
+    return int(re.search(r"VmHWM:\\s*(\\d+)", pathlib.Path("/proc/self/status").read_text())[1]) * 1024
+library = ctypes.CDLL(sys.argv[1])
+values, before = (ctypes.c_float * 4000)(), most()
+model = ctypes.c_void_p()
+assert library.cntk_model_load(b"big.dnn", 0, ctypes.byref(model)) == 0
+for _ in range(8):
+    evaluator = ctypes.c_void_p()
+    assert library.cntk_evaluator_create(model, None, 0, ctypes.byref(evaluator)) == 0
+    assert library.cntk_set_dense(evaluator, ctypes.c_size_t(0), 1, values, ctypes.c_size_t(1)) == 0
+    assert library.cntk_evaluate(evaluator) == 0
+print((most() - before) >> 20)
+""")
+        self.assertLess(int(self.call(["python3", program, LIBRARY])), 61 * 1.25)  # MB; the parameter has 61 MB
 
 
 if __name__ == "__main__":

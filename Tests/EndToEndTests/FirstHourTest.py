@@ -59,12 +59,13 @@ class FirstHourTest(EndToEndTest):
     def test_words_of_other_programs(self):
         for word, name in (("epochs", "maxEpochs"), ("batch", "minibatchSize"), ("lr", "learningRatesPerMB"),
                            ("optimizer", "gradUpdateType"), ("shuffle", "randomize"), ("accuracy", "ErrorPrediction"),
-                           ("confusion", "test"), ("resume", "makeMode"), ("configFile", "command"),
+                           ("confusion", "predictions"), ("recall", "confusion"), ("normalize", "applyMeanVarNorm"), ("resume", "makeMode"), ("configFile", "command"),
                            ("predict", "write"), ("dropout", "dropoutRate"), ("embedding", "lookupTableOrder")):
             with self.subTest(word=word):
                 text = self.cntk("--help", word).stdout
                 self.assertRegex(text, r"(?m)^  %s\b" % name)
                 self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
+        self.assertNotIn("without effect", self.cntk("--help", "shuffle").stdout)
         for word, name in (("epochs", "maxEpochs"), ("batchSize", "minibatchSize"), ("batch_size", "minibatchSize"),
                            ("lr", "learningRatesPerMB"), ("weight_decay", "L2RegWeight")):
             check = self.cntk("first.cntk", "--check", "SGD=[%s=3]" % word)
@@ -81,6 +82,8 @@ class FirstHourTest(EndToEndTest):
             self.assertIn(mistake, check)
         self.assertRegex(check.splitlines()[-1], r"error: the check found 5 mistakes, which are described above; the first one is: "
                          r"wrong.cntk:13:20: 'Train:SimpleNetworkBuilder:layerSizes' is 'x'")
+        check = self.cntk("first.cntk", "--check", "Train=[reader=[readerType=UCIFastReeder]]", status=3).stderr
+        self.assertRegex(check, r"command line:1:\d+: error: there is no reader or writer 'UCIFastReeder'.* did you mean 'UCIFastReader'")
         # A run stops at the first mistake, and shows the other mistakes of that block.
         run = self.cntk("first.cntk", "SGD=[maxEpochs=three;minibatchSize=0]", status=3).stderr
         self.assertIn("'SGD:maxEpochs' is 'three'", run)

@@ -10,20 +10,12 @@ import struct
 import subprocess
 import time
 
-from EndToEnd import CNTK, EndToEndTest, heed_signals, main
+from EndToEnd import CNTK, heed_signals, main
+from ThreeClasses import CONFIG, ThreeClassesTest
 
-CONFIG = """
-command=Train:Test
-modelPath=model/net.dnn
+ROOT = """
 metrics=out/run.jsonl:out/run.csv
 tensorBoard=out/events
-streams="readerType=UCIFastReader; features=[ dim=2 ]; labels=[ start=2; dim=1; labelDim=3; labelMappingFile=map.txt ]"
-Train=[ action=train
-  SimpleNetworkBuilder=[ layerSizes=2:8:3; trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction ]
-  SGD=[ maxEpochs=4; minibatchSize=10; learningRatesPerSample=0.05*2:0.025; momentumPerMB=0.5; numMBsToShowResult=6 ]
-  reader=[ file=train.txt; $streams$ ]
-  cvReader=[ file=test.txt; $streams$ ] ]
-Test=[ action=test; minibatchSize=16; reader=[ file=test.txt; $streams$ ] ]
 Cv=[ action=cv; crossValidationInterval=1:1:4; reader=[ file=test.txt; $streams$ ] ]
 """
 TIMES = ("seconds", "samplesPerSecond", "secondsWaited", "time", "host")
@@ -85,19 +77,9 @@ def fields_of(message):
     return fields
 
 
-class MetricsTest(EndToEndTest):
-    def setUp(self):
-        super().setUp()
-        draw = random.Random(7)
-        lines = ["%.3f %.3f %s" % (draw.gauss(k, 0.7), draw.gauss(-k, 0.7), "abc"[k]) for k in [0, 1, 2] * 100]
-        draw.shuffle(lines)
-        self.write("train.txt", "\n".join(lines[:250]) + "\n")
-        self.write("test.txt", "\n".join(lines[250:]) + "\n")
-        self.write("map.txt", "a\nb\nc\n")
-        self.write("exp.cntk", CONFIG)
-
-    def run_all(self, *arguments, **keywords):
-        return self.cntk("configFile=exp.cntk", *arguments, **keywords)
+class MetricsTest(ThreeClassesTest):
+    root = ROOT
+    sgd = "maxEpochs=4; learningRatesPerSample=0.05*2:0.025; momentumPerMB=0.5; numMBsToShowResult=6"
 
     def rows(self, name="out/run.jsonl"):
         text = self.read(name)
@@ -233,8 +215,8 @@ class MetricsTest(EndToEndTest):
         self.assertGreater(kills, 0)
 
     def test_stopped_within_an_epoch_and_resumed(self):
-        self.write("exp.cntk", CONFIG.replace("maxEpochs=4", "maxEpochs=3; epochSize=200000").replace(
-            "numMBsToShowResult=6", "numMBsToShowResult=777"))
+        self.write("exp.cntk", CONFIG % (ROOT, self.sgd.replace("maxEpochs=4", "maxEpochs=3; epochSize=1000000").replace(
+            "numMBsToShowResult=6", "numMBsToShowResult=7777")))
         whole = self.undisturbed()
         stops = 0
         for _ in range(6):
@@ -366,6 +348,12 @@ class MetricsTest(EndToEndTest):
         session = self.events()[1][1]
         self.assertEqual(dict(fields_of(session[7])), {1: 1})
         self.assertEqual(session[2], 500)
+        # Also one that begins again: the viewer drops all steps of the earlier runs.
+        time.sleep(1)
+        self.run_all("makeMode=false")
+        session = self.events()[2][1]
+        self.assertEqual(dict(fields_of(session[7])), {1: 1})
+        self.assertEqual(session.get(2, 0), 0)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """cntk --new: the config for a table, a text or a folder of images trains, tests and predicts without a change, and reaches
 the results that Examples/README.md reports. No record is in two parts of the data, and no file is overwritten."""
+import gzip
 import random
 import re
+import shlex
+import shutil
 import struct
 import subprocess
 import sys
@@ -43,7 +46,7 @@ class NewConfigTest(EndToEndTest):
     def run_new(self, *arguments):
         """Makes a config, checks it, and runs it unchanged; returns what --new printed and the log."""
         told = self.cntk("--new", *arguments).stdout
-        self.assertTrue(all(len(line) <= 400 for line in told.splitlines()), told)
+        self.assertTrue(all(len(line) <= 80 for line in told.splitlines()), told)
         commands = re.findall(r"^  cntk (.*)$", told, re.MULTILINE)
         self.assertEqual(len(commands), 2, told)
         check = self.cntk(*commands[0].split())
@@ -52,7 +55,7 @@ class NewConfigTest(EndToEndTest):
         run = self.cntk(*commands[1].split())
         self.assertNotIn("WARNING", run.stderr)
         self.assertIn("No further training is necessary", self.cntk(*commands[1].split(), "command=Train").stderr)
-        return told, run.stderr
+        return " ".join(told.split()), run.stderr
 
     def require_split(self, folder, rows, ending):
         """The parts together have all rows, and no row is in two parts."""
@@ -86,6 +89,12 @@ class NewConfigTest(EndToEndTest):
         self.assertTrue(self.read("iris_files/report.html").startswith("<!DOCTYPE html>"))
         self.assertTrue((self.folder / "iris_files/confusion.svg").exists())
         self.assertIn("Inputs=sepal_length:sepal_width:petal_length:petal_width", self.read("iris.cntk"))
+        # New data have no column to predict.
+        self.write("new.csv", "\n".join(row.rsplit(",", 1)[0] for row in [IRIS_HEADER] + parts[2]) + "\n")
+        report = self.read("iris_files/report.html")
+        self.cntk(*shlex.split(re.search(r"(?m)^#   cntk (.*command=Predict.*)$", self.read("iris.cntk")).group(1)))
+        self.assertEqual(self.read("iris_files/report.html"), report)
+        self.assertEqual(self.read("new.posteriors"), self.read("iris_files/predictions.posteriors"))
 
     def test_nothing_is_overwritten(self):
         self.write("iris.csv", "\n".join(iris_rows()) + "\n")
@@ -110,12 +119,37 @@ class NewConfigTest(EndToEndTest):
         self.write("sheet.csv", "\r\n".join(["id;x;count;town;seven;answer;flag"] + rows) + "\r\n")
         told, log = self.run_new("sheet.csv", "label=answer")
         for words in ("with decimal commas", "town (text)", "seven (constant)", "one of 2 classes (no, yes; sure)",
-                      "empty cells of inputs count as 0", "2 records are equal to others"):
+                      "empty cells of inputs (also NA and ?) count as the mean", "2 records are equal to others"):
             self.assertIn(words, told)
         self.require_split("sheet_files", rows, ".csv")
         self.assertLessEqual(self.final(log, "error"), 0.1)
         wrong = self.cntk("--new", "sheet.csv", "b.cntk", "label=anser", status=2).stderr
         self.assertIn("did you mean 'answer'", wrong)
+
+    def test_missing_values_count_as_the_mean(self):
+        """A year that is missing must not be the year 0; statistics programs write NA."""
+        draw = random.Random(4)
+        rows = []
+        for i in range(200):
+            year, kind = draw.randint(1990, 2020), draw.choice("ab")
+            rows.append("%s,%.2f,%s" % ("" if i % 20 == 3 else "NA" if i % 20 == 7 else year, draw.gauss(kind == "a", .1), kind))
+        (self.folder / "cars.csv.gz").write_bytes(gzip.compress(("year,size,kind\n" + "\n".join(rows) + "\n").encode()))
+        told, log = self.run_new("cars.csv.gz")
+        self.assertIn("inputs: 2 columns", told)
+        parts = self.require_split("cars_files", rows, ".csv")
+        years = [int(row.split(",")[0]) for row in parts[0] if row[0].isdigit()]
+        missing = float(re.search(r"(?m)^Missing=([\d.]+):", self.read("cars.cntk")).group(1))
+        self.assertAlmostEqual(missing, sum(years) / len(years), 1)
+        self.assertEqual(self.final(log, "error"), 0)
+
+    def test_choice_of_the_label(self):
+        draw = random.Random(6)
+        rows = ["2024-%02d-%02d,%d,%.1f,%d" % (i % 12 + 1, i % 28 + 1, draw.randint(1, 4), draw.uniform(20, 90), draw.randint(0, 9999))
+                for i in range(150)]
+        self.write("rent.csv", "day,rooms,area,rent\n" + "\n".join(rows) + "\n")
+        told = self.cntk("--new", "rent.csv").stdout
+        self.assertIn("to predict: rent, a number", told)
+        self.assertIn("left out: day (text)", told)
 
     def test_regression(self):
         draw = random.Random(5)
@@ -157,6 +191,14 @@ class NewConfigTest(EndToEndTest):
         told, log = self.run_new("photos")
         self.assertIn("180 images of 3 classes, named as their folders: forest, sea, town", told)
         self.assertLessEqual(self.final(log, "error"), 0.1)
+        # Images of one folder have no class, which predictions do not need.
+        (self.folder / "new").mkdir()
+        for name in ("sea003.png", "sea001.png"):
+            shutil.copy(self.folder / "photos/sea" / name, self.folder / "new")
+        self.cntk(*shlex.split(re.search(r"(?m)^#   cntk (.*command=Predict.*)$", self.read("photos.cntk")).group(1)))
+        self.assertEqual(len(self.lines("new.posteriors")), 2)
+        self.assertIn("'new/sea001.png' has no class", self.cntk("photos.cntk", "command=Test", "Test=[reader=[file=new]]",
+                                                                 status=4).stderr)
         # The reader takes the folder as it is, too.
         direct = self.cntk("photos.cntk", "command=Test", "Test=[reader=[file=photos]]").stderr
         self.assertIn("SamplesSeen = 180", direct)
@@ -181,6 +223,8 @@ class NewConfigTest(EndToEndTest):
         self.assertIn("expected 10 or more", self.cntk("--new", "few.csv", status=4).stderr)
         self.write("bad.csv", "1,2,a\n" * 20 + "1,a\n")
         self.assertIn("bad.csv:21: the line has 2 columns", self.cntk("--new", "bad.csv", status=4).stderr)
+        self.write("open.csv", 'x,kind\n' + '1,"a\nb"\n' * 20)
+        self.assertIn("open.csv:2: the quotes of a cell are not closed", self.cntk("--new", "open.csv", status=4).stderr)
         (self.folder / "empty").mkdir()
         self.assertIn("0 sub-folders of images", self.cntk("--new", "empty", status=4).stderr)
         alone = self.cntk(status=2).stderr

@@ -1,6 +1,5 @@
 """report=: a page about the run, with the numbers of the log, also of resumed, failing and stopped runs."""
 import html.parser
-import random
 import re
 import shutil
 import signal
@@ -9,20 +8,9 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import Browser
-from EndToEnd import CNTK, EndToEndTest, heed_signals, main
+from EndToEnd import CNTK, heed_signals, main
+from ThreeClasses import ThreeClassesTest
 
-CONFIG = """
-command=Train:Test
-modelPath=model/net.dnn
-report=out/run.html
-streams="readerType=UCIFastReader; features=[ dim=2 ]; labels=[ start=2; dim=1; labelDim=3; labelMappingFile=map.txt ]"
-Train=[ action=train
-  SimpleNetworkBuilder=[ layerSizes=2:8:3; trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction ]
-  SGD=[ maxEpochs=8; minibatchSize=10; learningRatesPerSample=0.05*4:0.0005 ]
-  reader=[ file=train.txt; $streams$ ]
-  cvReader=[ file=test.txt; $streams$ ] ]
-Test=[ action=test; minibatchSize=16; reader=[ file=test.txt; $streams$ ] ]
-"""
 VOID = {"meta", "br"}
 
 
@@ -66,19 +54,9 @@ class Page(html.parser.HTMLParser):
         return next(table[1:] for table in self.tables if table[0][:len(headings)] == list(headings))
 
 
-class ReportTest(EndToEndTest):
-    def setUp(self):
-        super().setUp()
-        draw = random.Random(7)
-        lines = ["%.3f %.3f %s" % (draw.gauss(k, 0.5), draw.gauss(-k, 0.5), "abc"[k]) for k in [0, 1, 2] * 100]
-        draw.shuffle(lines)
-        self.write("train.txt", "\n".join(lines[:250]) + "\n")
-        self.write("test.txt", "\n".join(lines[250:]) + "\n")
-        self.write("map.txt", "a\nb\nc\n")
-        self.write("exp.cntk", CONFIG)
-
-    def run_all(self, *arguments, **keywords):
-        return self.cntk("configFile=exp.cntk", *arguments, **keywords)
+class ReportTest(ThreeClassesTest):
+    root = "report=out/run.html"
+    sgd = "maxEpochs=8; learningRatesPerSample=0.05*4:0.0005"
 
     def page(self):
         text = self.read("out/run.html")

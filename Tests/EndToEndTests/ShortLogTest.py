@@ -20,6 +20,7 @@ Train=[ action=train
   cvReader=[ file=train.txt; $streams$ ] ]
 Test=[ action=test; reader=[ file=train.txt; $streams$ ] ]
 Dump=[ action=dumpnode; outputFile=dump.txt ]
+Write=[ action=write; outputPath=out; reader=[ file=train.txt; $streams$ ] ]
 Map=[ action=createLabelMap; section=Train; traceLevel=1 ]
 """
 
@@ -88,9 +89,28 @@ class ShortLogTest(EndToEndTest):
 
     def test_eighty_columns(self):
         lines = self.shown(self.on_terminal())
-        epochs = [line for line in lines if "Validation loss" in line and "rate" in line]
-        self.assertEqual(len(epochs), 3)
-        self.assertLess(max(map(len, epochs)), 80)
+        epochs = [line for line in lines if re.search(r"Validation loss \S+ error \S+% rate \S+ \S+/s \d+:\d\d$", line)]
+        self.assertEqual(len(epochs), 3, lines)
+        self.assertLessEqual(max(map(len, lines)), 80)
+
+    def test_early_stopping(self):
+        """Still one line an epoch; the end has its reason, and only models that remain are counted."""
+        lines = self.shown(self.on_terminal("Train=[SGD=[maxEpochs=40; earlyStopPatience=1; earlyStopMinImprovement=1; "
+                                            "keepModels=last]]"))
+        numbers = [line for line in lines if re.match(r"\d+/40: ", line)]
+        self.assertEqual(len(numbers), 2)
+        self.assertEqual(len([line for line in lines if "Early stopping" in line]), 1)
+        self.assertIn("Early stopping: the best of 2 epochs", "\n".join(lines))
+        kept = [path for path in (self.folder / "model").iterdir() if re.fullmatch(r"net\.dnn\.(\d+|best)", path.name)]
+        self.assertIn("%d models of epochs" % len(kept), " ".join(" ".join(lines).split()))
+
+    def test_the_check_is_short(self):
+        lines = self.shown(self.on_terminal("--check"))
+        self.assertEqual(lines, ["In a run, command 'Train': trains 3 epochs",
+                                 "__CHECKED__: 2 commands, nothing was trained or written"])
+        wrong = "\n".join(self.shown(self.on_terminal("--check", "Train=[SGD=[maxEpochs=x]]", "Test=[action=tset]", status=3)))
+        self.assertIn("'Train:SGD:maxEpochs' is 'x'", wrong)
+        self.assertIn("unknown action 'tset'", wrong)
 
     def test_warnings_come_twice(self):
         text = self.on_terminal("Train=[unknownKey=1]")
@@ -108,6 +128,8 @@ class ShortLogTest(EndToEndTest):
         text = self.on_terminal("command=Train:Map:Dump")
         self.assertIn("CreateLabelMap: the label mapping file 'map.txt' already exists", text)
         self.assertRegex(text, r"Dump: dumpnode done in \S+ s, wrote dump.txt")
+        text = self.on_terminal("command=Write")
+        self.assertRegex(text, r"Write: write done in \S+ s, wrote out.HLast")
 
     def test_errors_are_shown(self):
         text = self.on_terminal("Test=[evalNodeNames=Nobody]", status=3)

@@ -188,6 +188,16 @@ for name in a.files:
         run = self.import_file(data, 4, "Import=[requireAll=true]")
         self.assertIn("'in.npz' lacks M, T, W", run.stderr.splitlines()[-1])
 
+    def test_a_builder_of_the_command_is_nearer_than_a_model_at_the_root(self):
+        (self.folder / "in.npz").write_bytes(archive({"V.npy": npy("<f8", "(2, 3)", doubles(1, 2, 3, 4, 5, 6))}))
+        self.write("net.ndl", "f=Input(3)\nV=Parameter(2,3)\nz=Times(V,f)\nFeatureNodes=(f)\nOutputNodes=(z)\n")
+        self.write("builder.cntk", "modelPath=m.dnn\ncommand=Import\nImport=[ action=import; inputPath=in.npz; "
+                                   "outputModelPath=new.dnn\nNDLNetworkBuilder=[ networkDescription=net.ndl ] ]\n")
+        run = self.cntk("configFile=builder.cntk")
+        self.assertIn("Imported 1 parameter with 6 values", run.stderr)
+        run = self.cntk("configFile=builder.cntk", "Import=[modelPath=m.dnn]", status=4)
+        self.assertIn("the network has no parameter 'V'", run.stderr.splitlines()[-1])
+
     def test_model_may_be_replaced(self):
         (self.folder / "in.npz").write_bytes(archive({"b.npy": npy("<f8", "(2, 1)", doubles(1, 2))}))
         self.run_commands("Import:Text", "Import=[outputModelPath=m.dnn]")

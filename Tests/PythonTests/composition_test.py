@@ -119,3 +119,23 @@ def test_double_names():
     assert len(y.find_all_with_name("n")) == 2 and y.find_by_name("nothing") is None
     with pytest.raises(C.ModelError, match="find_all_with_name"):
         y.find_by_name("n")
+
+
+def test_a_combined_function_is_a_function(tmp_path):
+    x, w = C.input(2, name='x'), C.parameter((2, 2), init=1, name='w')
+    a, b = C.plus(x @ w, 1, name='a'), C.squared_error(x, 1, name='b')
+    both = C.combine([a, b], name='both')
+    assert isinstance(both, C.Function) and both.name == 'both' and a.outputs == (a,)
+    assert both.outputs == (a, b) and both[1] is b and C.combine([both]).outputs == (a, b)
+    both.tag = 'output'
+    data = {x: [[1, 2]]}
+    assert both.eval(data)[b] == 1 and set(both(data)) == {a, b} and len(C.eval(both, data)) == 2
+    np.testing.assert_array_equal(both.grad(data, x), [[2 + 0, 2 + 2]])  # of the sum of all outputs
+    assert both.parameters == (w,) and both.arguments == (x,) and both.find_by_name('a') is a
+    copy = both.clone('clone')
+    assert len(copy.outputs) == 2 and copy.parameters[0] is not w
+    assert both(C.input(2, name='y')).arguments[0].name == 'y'
+    both.save(tmp_path / 'both.model')
+    assert {node.name for node in C.load_model(tmp_path / 'both.model').outputs} == {'a', 'b'}
+    trainer = C.Trainer(None, C.combine([C.squared_error(a, 0), b]), C.sgd([w], 0))
+    assert trainer.evaluation_function is b

@@ -123,3 +123,53 @@ def test_gradients(leaf):
     assert set(y.grad({x: ROWS})) == {w}
     with pytest.raises(C.UsageError):
         y.grad({x: ROWS}, C.parameter(1))
+
+
+def test_frames_beside_sequences_of_one_step():
+    a, b = C.input(2, name='a'), C.input(2, name='b')
+    frames = np.arange(6).reshape(3, 2)
+    steps = [np.full((1, 2), 10 * each) for each in range(3)]
+    expected = [[[0, 1]], [[12, 13]], [[24, 25]]]
+    for values in ((a + b).eval({a: frames, b: steps}), (a + b).eval({a: steps, b: frames})):
+        assert [value.tolist() for value in values] == expected
+    with pytest.raises(C.DataError, match="sequence 1 has 1 step of one and 2 of the other"):
+        (a + b).eval({a: frames, b: [np.ones((1, 2)), np.ones((2, 2)), np.ones((1, 2))]})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_gaps_of_ragged_data_are_cleared(dtype):
+    x = C.input(2, dynamic_axis='t')
+    total, w = C.sequence.reduce_sum(x), C.parameter((2, 2), init=1)
+    large = [np.full((length, 2), 7, dtype) for length in (5, 3, 4)]
+    small = [np.arange(2 * length).reshape(length, 2).astype(dtype) for length in (3, 1, 2)]
+    for data in (large, small, [each[::-1] for each in small]):
+        np.testing.assert_array_equal(total.eval(data), [each.sum(0) for each in data])
+        gradient = C.squared_error(x @ w, 0).grad(data, w)
+        all_steps = np.concatenate(data).astype(float)
+        np.testing.assert_allclose(gradient, 2 * all_steps.T @ (all_steps @ np.ones((2, 2))), rtol=1e-5)
+    mixed = [small[0].astype(np.float32), small[1].astype(np.float64)]
+    np.testing.assert_array_equal(total.eval(mixed), [each.sum(0) for each in mixed])
+    assert [each.tolist() for each in (x * 1).eval([[[1, 2], [3, 4]], [[5, 6]]])] == [[[1, 2], [3, 4]], [[5, 6]]]
+
+
+def test_no_sequences():
+    x = C.input(2, dynamic_axis='t', name='x')
+    for nothing in ([], np.zeros((0, 3, 2)), np.zeros((2, 0, 2))):
+        with pytest.raises(C.DataError, match="'x' of shape"):
+            (x * 1).eval({x: nothing})
+
+
+def test_root_gradients_without_an_axis():
+    x, w = C.input(2), C.parameter(2, init=3)
+    np.testing.assert_array_equal((w * w).grad(wrt=w, root_gradient=[1, 2]), [6, 12])
+    loss = C.squared_error(x * w, 0)
+    data = {x: [[1, 2]]}
+    np.testing.assert_array_equal(loss.grad(data, w, root_gradient=2), 2 * loss.grad(data, w))
+    with pytest.raises(C.DataError, match="expected equal shapes"):
+        (w * w).grad(wrt=w, root_gradient=[1, 2, 3])
+
+
+def test_ids_of_an_empty_sequence():
+    z = C.input(4, is_sparse=True, name='z')
+    with pytest.raises(C.DataError, match="sequence 0 has no steps"):
+        C.times(z, np.ones((4, 2))).eval({z: C.one_hot([[], [1]], 4)})

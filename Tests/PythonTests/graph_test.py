@@ -187,3 +187,44 @@ def test_operators_with_arrays():
     y = np.array([1, 2, 3]) * x
     assert y.op_name == "ElementTimes"
     np.testing.assert_array_equal((-abs(x)).eval([[1, -2, 3]]), [[-1, -2, -3]])
+
+
+def test_squared_error_broadcasts():
+    assert C.squared_error([4, 6], 1).eval() == 9 + 25
+    x = C.input((2, 2))
+    loss = C.squared_error(x, [1, 2])
+    assert loss.shape == () and loss.eval([[[4, 6], [1, 1]], [[1, 2], [1, 3]]]) == 9 + 16 + 0 + 1 + 1
+    np.testing.assert_array_equal(loss.grad([[[4, 6], [1, 1]]], x), [[[6, 8], [0, -2]]])
+    with pytest.raises(C.ModelError, match="expected equal shapes"):
+        C.squared_error([4, 6], [1, 2, 3])
+
+
+def test_products_without_output_axes():
+    a, b = np.random.rand(2, 3, 4), np.random.rand(3, 4)
+    np.testing.assert_allclose(C.times(a, b, output_rank=0).eval(), np.tensordot(a, b, 2), rtol=1e-5)
+    assert C.times([1, 2], [3, 4], output_rank=0).eval() == 11
+    x = C.input((3, 4))
+    np.testing.assert_allclose(C.times(x, b, output_rank=0).eval([b, 2 * b]), [(b * b).sum(), 2 * (b * b).sum()], rtol=1e-5)
+    with pytest.raises(C.ModelError, match="output_rank of times is -1"):
+        C.times(a, b, output_rank=-1)
+
+
+def test_wrong_arguments():
+    x = C.input(2, name='x')
+    for call, text in ((lambda: C.input(2, is_sparce=True), "did you mean 'is_sparse'"),
+                       (lambda: C.layers.Dense(3, activaton=C.relu), r"Dense\(\) has no argument 'activaton'"),
+                       (lambda: x.clone(metod='share'), "did you mean 'method'"),
+                       (lambda: C.sgd([C.parameter(2)], .1, l2_regularisation_weight=1), "'l2_regularization_weight'"),
+                       (lambda: C.plus(x, 1, 2), r"plus\(\) got an argument of a wrong type: .*name=2"),
+                       (lambda: C.past_value(x, [1]), r"initial_state=\[1\]"),
+                       (lambda: C.set_seed('a'), "the seed is 'a'"),
+                       (lambda: setattr(x, 'name', None), "the name of node 'x' .* is None"),
+                       (lambda: 1 in x, "symbolic"),
+                       (lambda: C.dropout(x), "dropout_rate")):
+        with pytest.raises(TypeError, match=text) as caught:
+            call()
+        assert "cntk._cntk" not in str(caught.value)
+    with pytest.raises(C.UsageError, match="seed is -1"):
+        C.set_seed(-1)
+    with pytest.raises(C.ModelError, match="the tag of node 'x' is 3"):
+        x.tag = 3

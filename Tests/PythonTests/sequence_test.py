@@ -156,3 +156,14 @@ def test_selections():
     check(C.sequence.scatter(chosen, mark).eval(arguments), [[1, 0, 3], [0, 5], [6], [0, 0, 9, 10]])
     with pytest.raises(C.DataError, match="sequence 1"):
         chosen.eval({x: DATA, mark: [marks[0], np.zeros(2), marks[2], marks[3]]})
+
+
+def test_operations_on_sequences_with_nan_and_infinity():
+    x = C.input(2, dynamic_axis='t')
+    for odd in (np.nan, np.inf, -np.inf):
+        data = [np.array([[1, 2], [odd, 3], [4, 5]]), np.array([[6, odd]])]
+        np.testing.assert_array_equal(C.sequence.last(x).eval(data), [[4, 5], [6, odd]])
+        np.testing.assert_array_equal(C.sequence.first(x).eval(data), [[1, 2], [6, odd]])
+        assert [each.tolist() for each in C.sequence.is_last(x).eval(data)] == [[0, 0, 1], [1]]
+        spread = C.sequence.broadcast_as(C.sequence.last(x), x).eval(data)
+        np.testing.assert_array_equal(spread[0], [[4, 5]] * 3)

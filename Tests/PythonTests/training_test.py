@@ -323,3 +323,50 @@ def test_a_number_next_to_an_output():
     assert float(C.squared_error(1, x).eval({x: [[1, 2], [3, 0]]})) == 6
     with pytest.raises(C.DataError, match="at least one sample"):
         C.input_numpy([])
+
+
+def test_learners_need_their_arguments():
+    w = C.parameter(2)
+    with pytest.raises(TypeError, match="momentum"):
+        C.momentum_sgd([w], .1)
+    with pytest.raises(C.UsageError, match="at least one parameter"):
+        C.sgd([], .1)
+    assert repr(C.momentum_sgd([w], .1, .9, nesterov=True)) == "momentum_sgd(1 parameter, lr=0.1, momentum=0.9, nesterov=True)"
+    x = C.input(2)
+    with pytest.raises(TypeError, match="expected a reader"):
+        C.Trainer(None, C.squared_error(x * w, 0), C.sgd([w], .1)).train({x: [[1, 2]]})
+
+
+def test_reports_of_single_steps_add_up(monkeypatch):
+    class Writer:
+        reports = []
+
+        def on_minibatch(self, *report):
+            self.reports.append(report)
+
+    monkeypatch.setattr(C.Trainer, "_REPORT_SECONDS", 0)
+    x, w = C.input(()), C.parameter((), init=1)
+    trainer = C.Trainer(None, C.squared_error(x * w, 0), C.sgd([w], 0), Writer())
+    trainer.train_minibatch({x: [1, 1]})
+    trainer.train_minibatch({x: [3, 3]})
+    assert Writer.reports == [(1, 1, 1, 2), (2, 5, 5, 4)]
+
+
+def test_the_log_comes_while_the_training_runs():
+    import logging
+    import signal
+
+    class Interrupts(logging.Handler):
+        def emit(self, record):
+            if "Finished Epoch" in record.getMessage():
+                logging.getLogger("cntk").removeHandler(self)
+                signal.raise_signal(signal.SIGINT)
+
+    log, handler = logging.getLogger("cntk"), Interrupts()
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    x, w = C.input_numpy([1, 2, 3, 4.]), C.parameter((), init=1)
+    loss = C.squared_error(w * x, 0)
+    loss.tag = "criterion"
+    with C.LocalExecutionContext("log") as context, pytest.raises(KeyboardInterrupt):
+        context.train(loss, C.SGDParams(minibatch_size=2, learning_rates_per_mb=.001, max_epochs=1000000))

@@ -279,6 +279,11 @@ private:
     ExportFormat m_format;
 };
 
+bool HasBuilderOfItsOwn(const CommandContext& command)
+{
+    return command.block.ExistsHere("SimpleNetworkBuilder") || command.block.ExistsHere("NDLNetworkBuilder");
+}
+
 struct ImportJobOptions : ImportOptions
 {
     std::string inputPath;
@@ -304,12 +309,11 @@ public:
     explicit ImportJob(const CommandContext& command)
         : m_command(command), m_options(ReadOptions<ImportJobOptions>(command.block))
     {
-        if (command.block.Find("modelPath"))
-            m_modelPath = RequireModelPath(command);
-        else
+        // A builder of the command is nearer than a modelPath further out, which another command may need.
+        if (!command.block.Find("modelPath") || (!command.block.ExistsHere("modelPath") && HasBuilderOfItsOwn(command)))
             m_builder = NetworkBuilder::Find(command);
-        if (m_modelPath.empty() && m_builder == nullptr)
-            RequireModelPath(command);
+        if (m_builder == nullptr)
+            m_modelPath = RequireModelPath(command);
         m_options.inputPath = ResolveInputPath(m_options.inputPath);
         m_options.outputModelPath = ResolveOutputPath(m_options.outputModelPath);
         RequireNotRead({"outputModelPath", m_options.outputModelPath}, {{"inputPath", m_options.inputPath}},

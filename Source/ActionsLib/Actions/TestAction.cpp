@@ -134,20 +134,9 @@ protected:
         RequireOutputsNotRead(*source);
         TestOutputs outputs(m_outputs, *network, nodes, *source, countsFor);
         outputs.AddTo(settings);
-        const auto began = std::chrono::steady_clock::now();
         const EvaluationResult result = EvaluateCriteria(*network, nodes, *source, settings, log);
-        EvaluationSummary evaluated;
-        evaluated.samples = result.samples;
-        evaluated.modelPath = path;
-        evaluated.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-        const std::vector<ComputationNodePtr>& criteria = network->Group(NodeGroup::Criterion);
-        for (size_t i = 0; i < nodes.size(); ++i)
-        {
-            const bool isCriterion = std::find(criteria.begin(), criteria.end(), nodes[i]) != criteria.end();
-            evaluated.nodes.push_back({nodes[i]->Name(), nodes[i]->TypeName(), result.nodes[i].average, isCriterion});
-        }
         outputs.Finish();
-        return evaluated;
+        return DescribeEvaluation(*network, nodes, result, path);
     }
 
     // Fails if an output would replace the model or a file that the reader reads.

@@ -210,7 +210,7 @@ public:
         settings.numMBsToShowResult = m_options.numMBsToShowResult;
         settings.traceLevel = TraceLevelOf(m_command);
         settings.afterMinibatch = [&] { DecodeMinibatch(models, decoding, source->SequenceKeys()); };
-        EvaluateCriteria(evaluator, nodes, *source, settings, log);
+        const EvaluationResult result = EvaluateCriteria(evaluator, nodes, *source, settings, log);
         if (m_options.epochSize == 0)
             if (const std::string rest = source->DescribeUnmatched(); !rest.empty())
                 log.Warn(rest + "; the encoder's additional data are not used");
@@ -225,6 +225,8 @@ public:
             log.Print("; %zu of them (%.2f%%) are those of decoderReader", decoding.equal,
                       100.0 * double(decoding.equal) / double(decoding.sentences));
         log.Print(".\n");
+        if (RunListener* const listener = m_command.program.listener; listener != nullptr)
+            listener->EvaluationEnds(DescribeEvaluation(*models.decoder, nodes, result, m_options.decoderModelPath));
     }
 
     void Validate() const override

@@ -1,6 +1,7 @@
 #include "ActionsLib/Actions/TestOutputs.h"
 
 #include "Common/Error.h"
+#include "Common/FileClashes.h"
 #include "Common/Text.h"
 
 namespace cntk
@@ -63,6 +64,9 @@ TestOutputPaths ReadTestOutputs(const ConfigParameters& block)
                "; expected a name that ends in .csv, since a table (.csv) and a picture (.svg) are written");
     paths.confusionCsv = base + ".csv";
     paths.confusionSvg = base + ".svg";
+    RequireNotRead({"predictions", paths.predictions},
+                   {{"confusion", paths.confusionCsv}, {"confusion", paths.confusionSvg}},
+                   block.WhereOf("predictions"));
     return paths;
 }
 

@@ -202,7 +202,7 @@ public:
                   m_original.empty() ? "train" : "trainSequence", Counted(Epochs(), "epoch").c_str(),
                   m_request.modelPath.c_str());
         m_request.device = DeviceOf(m_command);
-        log.Print("In a run, command '%s': %s\n", m_command.name.c_str(), DescribeStart(m_request).c_str());
+        log.Tell("In a run, command '%s': %s\n", m_command.name.c_str(), DescribeStart(m_request).c_str());
     }
 
 private:

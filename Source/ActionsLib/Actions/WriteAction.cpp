@@ -190,6 +190,7 @@ public:
         Log& log = m_command.program.log;
         const std::unique_ptr<ComputationNetwork> network = MakeNetwork();
         const std::vector<ComputationNodePtr> nodes = SelectNodes(*network);
+        m_files = TextFilesOf(nodes);
         const std::unique_ptr<MinibatchSource> source = m_reader.Open();
         const std::unique_ptr<Output> output = OpenOutput(nodes, ListedFilesOf(*source));
         const std::vector<ComputationNodePtr> written = m_writesInputs ? InputsBelow(nodes) : nodes;
@@ -244,6 +245,8 @@ public:
     {
         if (m_writer != nullptr)
             return FilesOfWriter(*m_writer);
+        if (!m_files.empty())
+            return m_files;
         std::vector<std::string> files;
         for (const std::string& name : m_options.outputNodeNames)
             files.push_back(m_options.outputPath + "." + name);
@@ -295,6 +298,14 @@ private:
     std::vector<ComputationNodePtr> SelectNodes(const ComputationNetwork& network) const
     {
         return OutputNodesOf(m_command, network, m_options.outputNodeNames, "write");
+    }
+
+    std::vector<std::string> TextFilesOf(const std::vector<ComputationNodePtr>& nodes) const
+    {
+        std::vector<std::string> files;
+        for (const ComputationNodePtr& node : nodes)
+            files.push_back(m_options.outputPath + "." + node->Name());
+        return files;
     }
 
     // writer=[unittest=true] writes the inputs, which shows whether a reader and a writer agree.
@@ -372,6 +383,7 @@ private:
     CommandContext m_command;
     ReaderSource m_reader;
     WriteOptions m_options;
+    std::vector<std::string> m_files; // text files, once the nodes are known
     OutputFormat m_format;
     const ConfigParameters* m_writer;
     bool m_writesInputs = false; // to the writer, instead of the nodes

@@ -3,6 +3,7 @@
 
 #include "ActionsLib/Decoding/UtteranceFiles.h"
 #include "Common/Error.h"
+#include "Common/StartThread.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "Math/Device.h"
@@ -267,7 +268,7 @@ public:
             return TakeFirst(scores);
         }
         if (!m_thread.joinable())
-            m_thread = std::thread([this] { Produce(); });
+            m_thread = StartThread([this] { Produce(); });
         std::unique_lock<std::mutex> lock(m_mutex);
         m_changed.wait(lock, [this] { return !m_ready.empty() || m_hasEnded; });
         if (m_ready.empty() && m_error)

@@ -11,6 +11,7 @@
 #include "Common/Interruption.h"
 #include "Common/PluginLoader.h"
 #include "Common/Text.h"
+#include "Common/WrappedText.h"
 
 #include <algorithm>
 #include <cctype>
@@ -290,7 +291,7 @@ std::string RowOfName(const std::string& name)
         if (EqualsIgnoreCase(plugin.name, name))
             return TerminalRow(name, "reader: " + plugin.description.doc);
         for (const PluginOption& option : plugin.description.options)
-            if (HasName(option.name, option.aliases, name))
+            if (!option.hasNoEffect && HasName(option.name, option.aliases, name))
                 return TerminalRow(name, plugin.name + ": " + option.doc);
     }
     return TerminalRow(name, "cntk --help " + name);

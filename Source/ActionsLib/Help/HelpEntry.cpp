@@ -1,36 +1,12 @@
 #include "ActionsLib/Help/HelpEntry.h"
 
 #include "Common/Text.h"
+#include "Common/WrappedText.h"
 
 #include <algorithm>
-#include <sstream>
 
 namespace cntk
 {
-
-std::string Wrapped(std::string_view text, size_t indent, size_t firstColumn)
-{
-    constexpr size_t c_lineWidth = 80;
-    std::string result;
-    size_t column = firstColumn;
-    std::istringstream words{std::string(text)};
-    for (std::string word; words >> word;)
-    {
-        if (column > indent && column + 1 + word.size() > c_lineWidth)
-        {
-            result += "\n" + std::string(indent, ' ');
-            column = indent;
-        }
-        else if (column > indent)
-        {
-            result += ' ';
-            ++column;
-        }
-        result += word;
-        column += word.size();
-    }
-    return result;
-}
 
 std::string TerminalRow(const std::string& name, std::string_view doc)
 {

@@ -47,8 +47,6 @@ struct HelpEntry
 std::string ForTerminal(const HelpEntry& entry);
 std::string ForPage(const HelpEntry& entry);
 
-// Breaks a text into lines; every line but the first is indented.
-std::string Wrapped(std::string_view text, size_t indent, size_t firstColumn);
 // A name with its text next to it, or below it if the name is long.
 std::string TerminalRow(const std::string& name, std::string_view doc);
 // The row's documentation with its type, range, default and aliases.

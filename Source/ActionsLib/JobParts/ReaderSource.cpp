@@ -66,7 +66,7 @@ InputFiles InputFilesOf(const ConfigParameters& reader, bool forWriting, Log& lo
     try
     {
         for (const ConfigParameters* const part : PartsOfReader(reader))
-            PluginLibrary::Open(ReaderTypeOf(*part), PluginSearch::Default())
+            PluginLibrary::Open(ReaderTypeOf(*part), PluginSearch::Default(), part->WhereOf("readerType"))
                 .AddInputFiles({.config = *part, .log = log, .forWriting = forWriting}, inputs.files);
     }
     catch (const Error& error)

@@ -1,6 +1,7 @@
 // Tells a table from a text and a folder.
 #include "ActionsLib/NewConfig/NewConfig.h"
 
+#include "ActionsLib/NewConfig/NewFiles.h"
 #include "ActionsLib/NewConfig/NewImages.h"
 #include "ActionsLib/NewConfig/NewTable.h"
 #include "ActionsLib/NewConfig/NewText.h"
@@ -25,7 +26,8 @@ std::string DefaultConfig(const std::string& data)
     if (path.filename().empty())
         path = path.parent_path();
     const bool isFolder = std::filesystem::is_directory(path);
-    std::string name = (isFolder ? path.filename() : path.stem()).string();
+    std::string name =
+        (isFolder ? path.filename() : std::filesystem::path(WithoutGzipEnding(path.string())).stem()).string();
     std::replace_if(
         name.begin(), name.end(), [](char c) { return !IsNameChar(c) && c != '-' && c != '.'; }, '_');
     return (name.empty() || name == "." || name == ".." ? "new" : name) + ".cntk";
@@ -53,7 +55,7 @@ std::string WriteNewConfig(const NewConfigRequest& asked)
         request.config = DefaultConfig(request.data);
     const bool isFolder = std::filesystem::is_directory(request.data);
     const std::string text = isFolder ? std::string() : ReadData(request.data);
-    const std::string ending = ToLower(std::filesystem::path(request.data).extension().string());
+    const std::string ending = ToLower(std::filesystem::path(WithoutGzipEnding(request.data)).extension().string());
     if (const size_t first = text.find_first_not_of(" \t\r\n"); first != std::string::npos && text[first] == '|')
         Fail(ErrorKind::Usage, "--new: '", request.data,
              "' seems to be in the format of CNTKTextFormatReader (|name numbers), for which --new writes no config; "

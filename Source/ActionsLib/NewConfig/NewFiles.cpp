@@ -5,6 +5,7 @@
 #include "Common/File.h"
 #include "Common/LabelLine.h"
 #include "Common/Text.h"
+#include "Common/WrappedText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,11 +78,17 @@ void NewFiles::Write() const
 std::string DataSplit::InWords(const char* noun) const
 {
     std::string text = Concat(counts[TrainingPart], " ", noun, "s for training, ", counts[ValidationPart],
-                              " for validation, ", counts[TestPart], " for the test, drawn with seed ", c_splitSeed);
+                              " for validation, ", counts[TestPart], " for the test (seed ", c_splitSeed, ")");
     if (repeated > 0)
         text += Concat("; ", Counted(repeated, noun), repeated == 1 ? " is" : " are",
                        " equal to others and stay in their part");
     return text;
+}
+
+std::string WithoutGzipEnding(const std::string& path)
+{
+    constexpr std::string_view c_ending = ".gz";
+    return ToLower(path).ends_with(c_ending) ? path.substr(0, path.size() - c_ending.size()) : path;
 }
 
 DataSplit SplitRecords(const std::vector<std::string_view>& records, const std::vector<size_t>& classes)
@@ -148,6 +155,12 @@ TrainingSizes SizesOf(size_t records, double rate)
     return sizes;
 }
 
+std::string NewDataText(const NewFiles& files, const std::string& data, const std::string& needs)
+{
+    return Concat("# From new data (", needs, "), with a report of its own:\n#   cntk ", files.Config(),
+                  " command=Predict report=new.html \"Predict=[reader=[file=", data, "]; outputPath=new]\"\n");
+}
+
 std::string SgdText(const TrainingSizes& sizes)
 {
     return Concat("  SGD=[\n"
@@ -200,7 +213,7 @@ std::string ReportText(const NewFiles& files, const std::string& data, const std
 {
     std::string text = "Looked at " + data + " and assumed:\n";
     for (const std::string& assumption : assumptions)
-        text += "  - " + assumption + "\n";
+        text += "  - " + Wrapped(assumption, 4, 4) + "\n";
     return text + Concat("\nWrote ", files.Config(), " and the folder ", files.Folder(),
                          ". Next:\n"
                          "  cntk ",

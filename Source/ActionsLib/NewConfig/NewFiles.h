@@ -55,9 +55,12 @@ struct DataSplit
     std::array<size_t, DataParts> counts{};
     size_t repeated = 0; // records that are equal to an earlier one, whose part they share
 
-    // "800 training, 100 validation and 100 test records (seed 1)"
+    // "800 records for training, 100 for validation, 100 for the test (seed 1)"
     std::string InWords(const char* noun) const;
 };
+
+// "iris.csv" for "iris.csv.gz": gzipped data are read as the text inside.
+std::string WithoutGzipEnding(const std::string& path);
 
 // Splits records at random, always in the same way. Equal records come into one part, so that no record is in two
 // parts. Each class is split on its own. classes: of each record; empty: there are none. Small data sets have larger
@@ -85,12 +88,15 @@ constexpr const char* c_classTest =
     "  predictions=$Folder$/predictions.csv   # label, predicted class, probability\n"
     "  confusion=$Folder$/confusion           # .csv and .svg: which classes are mixed up\n";
 
+// Comment on predictions from new data. data: "new.csv". needs: a sentence about these data.
+std::string NewDataText(const NewFiles& files, const std::string& data, const std::string& needs);
+
 // The block SGD, with comments.
 std::string SgdText(const TrainingSizes& sizes);
 // The lines at the begin of a config: what it was made from, the commands to run, and the command list.
 std::string HeadText(const NewFiles& files, const std::string& data, const std::vector<std::string>& assumptions,
                      const std::string& commands);
-// "Looked at ...", the assumptions, the files and the next two commands.
+// "Looked at ...", the assumptions, the files and the next two commands, in lines of 80 columns.
 std::string ReportText(const NewFiles& files, const std::string& data, const std::vector<std::string>& assumptions);
 
 } // namespace cntk

@@ -200,7 +200,8 @@ std::string ImageConfigText(const FoundImages& images, const NewFiles& files, co
            "  # Validation data choose the best model.\n" + ImageReaderText(images, "cvReader", ValidationPart) +
            "]\n\n# Error on images that the training has not seen\nTest=[\n  action=test\n" + c_classTest +
            ImageReaderText(images, "reader", TestPart) +
-           "]\n\n# Probabilities of the classes, in the order of labels.txt, a line for each image of test.txt\n"
+           "]\n\n# Probabilities of the classes, in the order of labels.txt, a line for each image of test.txt.\n" +
+           NewDataText(files, "new", "a folder of images, or a list with one file a line") +
            "Predict=[\n  action=write\n  outputPath=$Folder$/predictions\n" +
            ImageReaderText(images, "reader", TestPart) + "]\n";
 }

@@ -39,7 +39,7 @@ std::vector<size_t> NumberColumns(const std::vector<std::string_view>& rows, cha
         const std::vector<std::string> cells = CellsOf(rows[i], delimiter);
         isNumber.resize(std::max(isNumber.size(), cells.size()), true);
         for (size_t column = 0; column < cells.size(); ++column)
-            isNumber[column] = isNumber[column] && (cells[column].empty() || NumberOf(cells[column], decimalPoint));
+            isNumber[column] = isNumber[column] && (IsMissing(cells[column]) || NumberOf(cells[column], decimalPoint));
     }
     std::vector<size_t> columns;
     for (size_t column = 0; column < isNumber.size(); ++column)
@@ -57,7 +57,7 @@ size_t LineOf(std::string_view text, std::string_view row)
 void AddCell(const std::string& cell, char decimalPoint, NewColumn& column,
              std::unordered_map<std::string, size_t>& index)
 {
-    if (cell.empty())
+    if (IsMissing(cell))
     {
         ++column.empty;
         return;
@@ -106,6 +106,10 @@ NewTable NewTable::Read(std::string_view text, const std::string& path)
     table.records = RowsOf(text, std::string_view::npos);
     const std::vector<std::string_view> first(
         table.records.begin(), table.records.begin() + ptrdiff_t(std::min<size_t>(table.records.size(), 200)));
+    for (const std::string_view row : first)
+        if (table.delimiter == ' ' && std::count(row.begin(), row.end(), '"') % 2 != 0)
+            Fail(ErrorKind::Data, path, ":", LineOf(text, row),
+                 ": the quotes of a cell are not closed in this line; expected one line for each record");
     const std::vector<std::string> names = CellsOf(first[0], table.delimiter);
     table.columns.resize(names.size());
     if (IsHeader(names, NumberColumns(first, table.delimiter, table.decimalPoint), table.decimalPoint))

@@ -16,7 +16,7 @@ struct NewColumn
     std::string name;     // of the header; empty without one
     bool isNumber = true; // every cell that is not empty
     bool isWhole = true;  // every number is whole
-    size_t empty = 0;     // cells
+    size_t empty = 0;     // without a value (IsMissing)
     double min = 0, max = 0;
     std::vector<std::string> values; // distinct texts, in the order of the data; at most c_mostValues
     std::vector<size_t> counts;      // of each of the values

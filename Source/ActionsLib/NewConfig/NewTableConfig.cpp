@@ -30,6 +30,7 @@ struct TablePlan
     std::vector<std::string> omitted; // "'city' (text)"
     double scale = 0;                 // 0: each column is normalised; else all values are multiplied by it
     bool hasEmptyCells = false;       // in an input
+    std::vector<double> means;        // of each input, in the training data; for empty cells
 };
 
 std::string NameOf(const NewTable& table, size_t column)
@@ -41,8 +42,9 @@ bool IsClassColumn(const NewColumn& column, size_t records)
 {
     if (column.values.size() < 2 || !column.HasAllValues())
         return false;
-    return !column.isNumber ||
-           (column.isWhole && column.values.size() <= c_mostWholeClasses && column.values.size() * 5 <= records);
+    const size_t fewestOfClass = column.isNumber ? 5 : 2; // records, on average; dates and names differ mostly
+    return column.values.size() * fewestOfClass <= records &&
+           (!column.isNumber || (column.isWhole && column.values.size() <= c_mostWholeClasses));
 }
 
 // Share of the greatest entropy that as many values can have: 1 if all values are equally frequent.
@@ -75,8 +77,8 @@ std::optional<size_t> FindFirst(const std::vector<std::string>& names, std::init
     return std::nullopt;
 }
 
-// Labels stand last or first in a line. If both columns may be classes, the more balanced one is taken: a pixel at the
-// border is mostly 0.
+// Labels stand last in a line, in tables without a header also first. If both columns may be classes, the more balanced
+// one is taken: a pixel at the border is mostly 0.
 size_t ChooseLabel(const NewTable& table, const NewConfigRequest& request)
 {
     std::vector<std::string> names;
@@ -102,6 +104,8 @@ size_t ChooseLabel(const NewTable& table, const NewConfigRequest& request)
     if (const auto named = FindFirst(names, {"y"}))
         return *named;
     const NewColumn &first = table.columns.front(), &last = table.columns.back();
+    if (!table.header.empty())
+        return table.columns.size() - 1;
     if (!IsClassColumn(last, records))
         return IsClassColumn(first, records) ? 0 : table.columns.size() - 1;
     return IsClassColumn(first, records) && BalanceOf(first) > BalanceOf(last) ? 0 : table.columns.size() - 1;
@@ -189,7 +193,8 @@ TablePlan PlanOf(const NewTable& table, const NewConfigRequest& request)
     plan.hasEmptyCells =
         std::any_of(plan.inputs.begin(), plan.inputs.end(), [&](size_t i) { return table.columns[i].empty > 0; });
     if (plan.inputs.empty())
-        Fail(ErrorKind::Data, request.data, ": no column of numbers is left as input of the network");
+        Fail(ErrorKind::Data, request.data,
+             ": no column of numbers is left as input of the network; left out: ", Join(plan.omitted, ", "));
     return plan;
 }
 
@@ -211,9 +216,14 @@ std::string ColumnsText(const NewTable& table, const std::vector<size_t>& column
     return Concat(key, "=", Join(words, ":"));
 }
 
-// The reader block without its file name. indent: of its lines.
+enum class WithLabels
+{
+    Yes,
+    No // for predictions: new data have no column to predict
+};
+
 std::string ReaderText(const NewTable& table, const TablePlan& plan, const NewFiles& files, const char* block,
-                       DataPart part)
+                       DataPart part, WithLabels withLabels = WithLabels::Yes)
 {
     std::string format;
     const std::pair<char, const char*> words[] = {{',', "comma"}, {';', "semicolon"}, {'\t', "tab"}, {'|', "bar"}};
@@ -224,16 +234,17 @@ std::string ReaderText(const NewTable& table, const TablePlan& plan, const NewFi
         format += "    customDecimalPoint=comma\n";
     if (!table.header.empty())
         format += "    header=true\n";
-    const std::string missing = plan.hasEmptyCells ? "; missing=0" : "";
+    const std::string missing = plan.hasEmptyCells ? "; missing=$Missing$" : "";
     const std::string label = ColumnsText(table, {plan.label}, "column");
     const std::string inputs = ColumnsText(table, plan.inputs, "columns");
-    return Concat(
-        "  ", block, "=[\n    readerType=UCIFastReader\n    file=$Folder$/", c_partNames[part], files.Ending(), "\n",
-        format, "    features=[ ", inputs.starts_with("columns=") ? std::string("columns=$Inputs$") : inputs, missing,
-        " ]\n    labels=[ ", label,
-        plan.isClass ? Concat("; labelDim=", plan.classes.size(), "; labelMappingFile=$Folder$/labels.txt ]\n")
-                     : std::string("; labelType=regression ]\n"),
-        "  ]\n");
+    return Concat("  ", block, "=[\n    readerType=UCIFastReader\n    file=$Folder$/", c_partNames[part],
+                  files.Ending(), "\n", format, "    features=[ ",
+                  inputs.starts_with("columns=") ? std::string("columns=$Inputs$") : inputs, missing, " ]\n",
+                  withLabels == WithLabels::No ? std::string()
+                  : plan.isClass               ? Concat("    labels=[ ", label, "; labelDim=", plan.classes.size(),
+                                                        "; labelMappingFile=$Folder$/labels.txt ]\n")
+                                               : Concat("    labels=[ ", label, "; labelType=regression ]\n"),
+                  "  ]\n");
 }
 
 std::string NetworkText(const TablePlan& plan, size_t hidden)
@@ -275,6 +286,35 @@ std::string NetworkText(const TablePlan& plan, size_t hidden)
                   plan.isClass ? plan.classes.size() : 1, ", tag=label)\n", input, layers, outputs, "    ]\n  ]\n");
 }
 
+// Means of columns over the training records that have a value.
+std::vector<double> MeansOf(const NewTable& table, const std::vector<size_t>& columns, const DataSplit& split)
+{
+    std::vector<double> sums(columns.size()), counts(columns.size());
+    for (size_t record = 0; record < table.records.size(); ++record)
+    {
+        if (split.parts[record] != TrainingPart)
+            continue;
+        const std::vector<std::string> cells = CellsOf(table.records[record], table.delimiter);
+        for (size_t i = 0; i < columns.size(); ++i)
+            if (const auto number = NumberOf(cells[columns[i]], table.decimalPoint))
+            {
+                sums[i] += *number;
+                counts[i] += 1;
+            }
+    }
+    for (size_t i = 0; i < sums.size(); ++i)
+        sums[i] /= std::max(counts[i], 1.0);
+    return sums;
+}
+
+std::vector<std::string> TextsOfMeans(const TablePlan& plan)
+{
+    std::vector<std::string> texts;
+    for (const double mean : plan.means)
+        texts.push_back(Concat(mean));
+    return texts;
+}
+
 std::string ConfigText(const NewTable& table, const TablePlan& plan, const NewFiles& files, const std::string& data,
                        const std::vector<std::string>& assumptions, size_t trainingRecords)
 {
@@ -285,15 +325,18 @@ std::string ConfigText(const NewTable& table, const TablePlan& plan, const NewFi
     const std::string columns = ColumnsText(table, plan.inputs, "columns");
     if (columns.starts_with("columns="))
         head.insert(head.size() - 1, "Inputs=" + columns.substr(columns.find('=') + 1) + "\n");
+    if (plan.hasEmptyCells)
+        head.insert(head.size() - 1, "Missing=" + Join(TextsOfMeans(plan), ":") + "   # for empty cells: means\n");
     return head + "Train=[\n  action=train\n" + NetworkText(plan, hidden) + SgdText(SizesOf(trainingRecords, rate)) +
            ReaderText(table, plan, files, "reader", TrainingPart) + "  # Validation data choose the best model.\n" +
            ReaderText(table, plan, files, "cvReader", ValidationPart) +
            "]\n\n# Error on data that the training has not seen\nTest=[\n  action=test\n" +
            (plan.isClass ? c_classTest : "") + ReaderText(table, plan, files, "reader", TestPart) + "]\n\n# " +
            (plan.isClass ? "Probabilities of the classes, in the order of labels.txt" : "Predicted values") +
-           ", a line for each line of the test data.\n# For new data change file=.\n"
+           ", a line for each line of the test data.\n" +
+           NewDataText(files, "new" + files.Ending(), "which need no column to predict") +
            "Predict=[\n  action=write\n  outputPath=$Folder$/predictions\n" +
-           ReaderText(table, plan, files, "reader", TestPart) + "]\n";
+           ReaderText(table, plan, files, "reader", TestPart, WithLabels::No) + "]\n";
 }
 
 std::vector<std::string> AssumptionsOf(const NewTable& table, const TablePlan& plan, const DataSplit& split)
@@ -318,7 +361,8 @@ std::vector<std::string> AssumptionsOf(const NewTable& table, const TablePlan& p
     if (!plan.omitted.empty())
         words.push_back("left out: " + Join(plan.omitted, ", "));
     if (plan.hasEmptyCells)
-        words.emplace_back("empty cells of inputs count as 0 (missing=0)");
+        words.emplace_back(
+            "empty cells of inputs (also NA and ?) count as the mean of the column in the training data");
     words.push_back(split.InWords("record"));
     return words;
 }
@@ -331,7 +375,7 @@ std::string WriteTableConfig(const NewConfigRequest& request, std::string_view t
     if (table.records.size() < 10)
         Fail(ErrorKind::Data, request.data, " has ", Counted(table.records.size(), "record"),
              "; expected 10 or more, to split them into training, validation and test data");
-    const TablePlan plan = PlanOf(table, request);
+    TablePlan plan = PlanOf(table, request);
     std::map<std::string, size_t> ids;
     for (const std::string& name : plan.classes)
         ids.emplace(name, ids.size());
@@ -340,7 +384,8 @@ std::string WriteTableConfig(const NewConfigRequest& request, std::string_view t
         for (const std::string& label : table.TextsOf(plan.label))
             classes.push_back(ids.at(label));
     const DataSplit split = SplitRecords(table.records, classes);
-    const std::string ending = std::filesystem::path(request.data).extension().string();
+    plan.means = MeansOf(table, plan.inputs, split);
+    const std::string ending = std::filesystem::path(WithoutGzipEnding(request.data)).extension().string();
     NewFiles files(request.config, ending.empty() ? ".txt" : ending);
     const std::array<std::string, DataParts> parts = TextsOfParts(table.records, split, table.header);
     for (size_t part = 0; part < DataParts; ++part)

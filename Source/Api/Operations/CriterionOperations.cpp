@@ -11,12 +11,14 @@ namespace cntk::Api
 namespace
 {
 
-// Compares an output with a target of the same shape.
+// Compares an output with a target of the same shape, or of one that broadcasts.
 class CriterionOperation final : public Operation
 {
 public:
-    CriterionOperation(std::string type, bool takesTargetFirst, size_t topN = 1)
-        : m_type(std::move(type)), m_takesTargetFirst(takesTargetFirst), m_topN(topN)
+    // takesAnyBroadcast: shapes may differ in their number of elements.
+    CriterionOperation(std::string type, bool takesTargetFirst, bool takesAnyBroadcast, size_t topN = 1)
+        : m_type(std::move(type)), m_takesTargetFirst(takesTargetFirst), m_takesAnyBroadcast(takesAnyBroadcast),
+          m_topN(topN)
     {
     }
 
@@ -33,7 +35,7 @@ public:
         if (HasUnknown(a) || HasUnknown(b))
             return Shape{};
         const std::optional<Shape> both = Broadcast(a, b);
-        if (!both || ElementsOf(a) != ElementsOf(b))
+        if (!both || (ElementsOf(a) != ElementsOf(b) && !m_takesAnyBroadcast))
             Fail(ErrorKind::Model, m_type, " compares ", operands[0].Describe(), " with ", operands[1].Describe(),
                  "; expected equal shapes");
         return Shape{};
@@ -41,6 +43,11 @@ public:
     ComputationNodePtr Lower(NetworkWriter& writer, std::span<const LoweredOperand> operands) const override
     {
         std::vector<ComputationNodePtr> inputs = {operands[0].node, operands[1].node};
+        if (ElementsOf(operands[0].shape) != ElementsOf(operands[1].shape)) // the engine's node does not broadcast
+        {
+            const ComputationNodePtr difference = writer.Add("Minus", std::move(inputs));
+            return writer.Add("SumElements", {writer.Add("ElementTimes", {difference, difference})});
+        }
         if (m_takesTargetFirst)
             std::swap(inputs[0], inputs[1]);
         if (m_topN > 1)
@@ -51,6 +58,7 @@ public:
 private:
     std::string m_type;
     bool m_takesTargetFirst;
+    bool m_takesAnyBroadcast;
     size_t m_topN;
 };
 
@@ -58,19 +66,19 @@ private:
 
 OperationPtr CrossEntropyWithSoftmax()
 {
-    return std::make_shared<CriterionOperation>("CrossEntropyWithSoftmax", true);
+    return std::make_shared<CriterionOperation>("CrossEntropyWithSoftmax", true, false);
 }
 
 OperationPtr SquaredError()
 {
-    return std::make_shared<CriterionOperation>("SquareError", false);
+    return std::make_shared<CriterionOperation>("SquareError", false, true);
 }
 
 OperationPtr ClassificationError(size_t topN)
 {
     if (topN == 0)
         Fail(ErrorKind::Model, "topN of classification_error is 0; expected 1 or more");
-    return std::make_shared<CriterionOperation>("ErrorPrediction", true, topN);
+    return std::make_shared<CriterionOperation>("ErrorPrediction", true, false, topN);
 }
 
 OperationPtr SumOfElements()

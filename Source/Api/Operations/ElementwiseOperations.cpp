@@ -172,6 +172,21 @@ private:
     double m_rate;
 };
 
+class CombineOperation final : public Operation
+{
+public:
+    std::string TypeName() const override { return c_combine; }
+    bool TakesSeveralAxes() const override { return true; }
+    std::optional<Shape> InferShape(std::span<const OperandType> operands) const override
+    {
+        return operands.front().GetShape();
+    }
+    ComputationNodePtr Lower(NetworkWriter& writer, std::span<const LoweredOperand> operands) const override
+    {
+        return writer.Add("Pass", {operands.front().node});
+    }
+};
+
 } // namespace
 
 OperationPtr EngineOperation(const std::string& type, const Options& options)
@@ -200,6 +215,11 @@ OperationPtr Binary(const std::string& type)
 OperationPtr Divide()
 {
     return std::make_shared<DivideOperation>();
+}
+
+OperationPtr Combine()
+{
+    return std::make_shared<CombineOperation>();
 }
 
 OperationPtr Square()

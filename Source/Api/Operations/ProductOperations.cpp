@@ -17,8 +17,8 @@ class TimesOperation final : public Operation
 public:
     explicit TimesOperation(size_t outputRank) : m_outputRank(outputRank)
     {
-        if (outputRank == 0 || outputRank > TensorShape::c_maxRank)
-            Fail(ErrorKind::Model, "the output_rank of times is ", outputRank, "; expected 1 to ",
+        if (outputRank > TensorShape::c_maxRank)
+            Fail(ErrorKind::Model, "the output_rank of times is ", outputRank, "; expected 0 to ",
                  TensorShape::c_maxRank);
     }
 
@@ -26,7 +26,7 @@ public:
     std::string TypeNameOf(const Node& node) const override
     {
         const std::optional<Shape>& right = Resolved(node.inputs[1])->value.shape;
-        return right && right->size() == 1 ? "TransposeTimes" : "Times";
+        return right && InnerRank(*right) == right->size() ? "TransposeTimes" : "Times";
     }
     std::vector<std::pair<std::string, std::string>> Attributes() const override
     {
@@ -63,6 +63,15 @@ public:
         const size_t inner = InnerRank(right.shape);
         if (right.shape.size() == 1)
             return LowerVector(writer, left, right);
+        if (inner == right.shape.size()) // all axes of the right operand are contracted, as those of one vector
+        {
+            const Shape vector{ElementsOf(right.shape)};
+            Shape matrix(left.shape.begin(), left.shape.end() - ptrdiff_t(inner));
+            matrix.push_back(vector[0]);
+            const LoweredOperand flatLeft{writer.Reshape(left.node, matrix), matrix, left.hasAxis, left.isSparse};
+            const LoweredOperand flatRight{writer.Reshape(right.node, vector), vector, right.hasAxis, right.isSparse};
+            return LowerVector(writer, flatLeft, flatRight);
+        }
         // One product for the minibatch needs the shared operand on the engine's left.
         return writer.Add("Times", {right.node, left.node},
                           Parameters({{"outputRank", std::to_string(right.shape.size() - inner)}}));

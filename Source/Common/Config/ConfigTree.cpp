@@ -16,7 +16,7 @@ namespace
 {
 
 // Refuses "1*99999999999", which would only fill the memory.
-constexpr size_t c_maxElements = 10'000'000;
+constexpr size_t c_maxElements = 1'000'000; // about 120 bytes each
 
 // Explains "128 maxEpochs=3", two parameters on a line without a ';'. Empty for other values.
 std::string NeighbourHint(std::string_view text)

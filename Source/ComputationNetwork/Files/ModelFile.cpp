@@ -178,7 +178,8 @@ class ModelFileReader
 {
 public:
     explicit ModelFileReader(const std::string& path)
-        : m_file(RequireModelFile(path)), m_text(m_file->Text()), m_path(path), m_in(m_text, path, "model file")
+        : m_file(RequireModelFile(path)), m_text(m_file->Text()), m_path(path),
+          m_in(m_text, path, "model file", path != "-")
     {
         ReadBeginning();
     }

@@ -133,9 +133,12 @@ void FillRowNumbers(const MatrixView& column)
     VisitType(column.type,
               [&](auto tag)
               {
-                  std::vector<decltype(tag)> numbers(column.rows);
-                  std::iota(numbers.begin(), numbers.end(), tag);
-                  column.device->CopyFromHost(column.data, numbers.data(), numbers.size() * sizeof(tag));
+                  using T = decltype(tag);
+                  if (column.device->IsHostMemory())
+                      return std::iota(column.As<T>(), column.As<T>() + column.rows, T(0));
+                  std::vector<T> numbers(column.rows);
+                  std::iota(numbers.begin(), numbers.end(), T(0));
+                  column.device->CopyFromHost(column.data, numbers.data(), numbers.size() * sizeof(T));
               });
 }
 

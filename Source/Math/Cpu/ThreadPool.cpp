@@ -1,6 +1,8 @@
 // Hand-over without locks: the caller publishes a round, threads draw task numbers from one counter.
 #include "Math/Cpu/ThreadPool.h"
 
+#include "Common/StartThread.h"
+
 #include <algorithm>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -51,11 +53,24 @@ constexpr uint64_t Ticket(uint32_t round, uint64_t task)
 
 ThreadPool::ThreadPool(int threads)
 {
-    for (int thread = 1; thread < threads; ++thread)
-        m_workers.emplace_back([this, thread] { Work(size_t(thread)); });
+    try
+    {
+        for (int thread = 1; thread < threads; ++thread)
+            m_workers.push_back(StartThread([this, thread] { Work(size_t(thread)); }));
+    }
+    catch (...)
+    {
+        StopWorkers();
+        throw;
+    }
 }
 
 ThreadPool::~ThreadPool()
+{
+    StopWorkers();
+}
+
+void ThreadPool::StopWorkers()
 {
     m_stopping.store(true);
     m_round.fetch_add(1);

@@ -103,6 +103,7 @@ private:
     bool IsBetterAlone();
     void NoteJob(Clock::duration alone, Clock::duration together);
     void Work(size_t thread);
+    void StopWorkers();
     size_t TakeTasks(uint32_t round, size_t thread); // how many
 
     // The next task and the round it belongs to in one word, so that a late worker never takes a task of another round.

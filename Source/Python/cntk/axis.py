@@ -1,5 +1,6 @@
 """Dynamic axes."""
 from ._cntk import DynamicAxis, new_uid
+from .errors import check_calls as _check_calls
 
 
 def dynamic_axis(name=""):
@@ -11,3 +12,6 @@ def dynamic_axis(name=""):
     True
     """
     return DynamicAxis(name or "axis%d" % new_uid())
+
+
+_check_calls(globals())

@@ -1,15 +1,17 @@
 """Execution contexts: the program's whole training, or a config that does the same."""
+import contextlib
 import difflib
 import logging
 import os
 import re
 import shutil
 import tempfile
+import threading
 
 import numpy as np
 
 from . import _cntk
-from .errors import DataError, ModelError, UsageError
+from .errors import DataError, ModelError, UsageError, check_calls
 from .reader import NumpyReader, _text
 
 _logger = logging.getLogger("cntk")
@@ -64,7 +66,7 @@ def _roots(root_nodes):
     for node in nodes:
         if not isinstance(node, _cntk.Function):
             raise TypeError("the root nodes hold %r; expected nodes" % (node,))
-    return nodes
+    return [output for node in nodes for output in node.outputs]
 
 
 def _nodes_below(roots):
@@ -89,6 +91,35 @@ def _input_map(roots, input_map):
     return NumpyReader({node: None for node in inputs})
 
 
+@contextlib.contextmanager
+def _logged(path):
+    """Sends the lines of a log to the logger while the body writes them."""
+    done = threading.Event()
+
+    def follow():
+        rest, position, is_last = b"", 0, False
+        while not is_last:
+            is_last = done.wait(0.05)
+            if not os.path.exists(path):
+                continue
+            with open(path, "rb") as file:
+                file.seek(position)
+                lines = (rest + file.read()).split(b"\n")
+                position = file.tell()
+            rest = b"" if is_last else lines.pop()
+            for line in lines:
+                if line.strip():
+                    _logger.info("%s", line.decode("utf-8", "replace"))
+
+    follower = threading.Thread(target=follow, name="cntk log", daemon=True)
+    follower.start()
+    try:
+        yield
+    finally:
+        done.set()
+        follower.join()
+
+
 class _Context:
     def __init__(self, name=None, device_id=-1, precision="float"):
         if precision not in ("float", "double"):
@@ -96,14 +127,20 @@ class _Context:
         self.name = name or "experiment"
         self.device_id = device_id
         self.precision = precision
+        self._takes_device = False
 
     def __enter__(self):
+        self._device_before = _cntk.current_device() if self._takes_device else None
+        if self._takes_device:
+            _cntk.use_device(_cntk.gpu_device(self.device_id))
         self._before = _cntk.default_dtype()
         _cntk.set_default_dtype(np.float32 if self.precision == "float" else np.float64)
         return self
 
     def __exit__(self, *_):
         _cntk.set_default_dtype(self._before)
+        if self._takes_device:
+            _cntk.use_device(self._device_before)
         return False
 
 
@@ -112,6 +149,7 @@ class LocalExecutionContext(_Context):
 
     def __init__(self, name=None, device_id=-1, precision="float", clean_up=True):
         super().__init__(name, device_id, precision)
+        self._takes_device = device_id >= 0  # -1: the present device
         self.clean_up = clean_up
         self.directory = tempfile.mkdtemp(prefix="cntk_%s_" % re.sub(r"\W", "_", self.name))
         self._trainings = 0
@@ -139,15 +177,9 @@ class LocalExecutionContext(_Context):
         folder = os.path.join(self.directory, "train%d" % self._trainings)
         os.makedirs(folder, exist_ok=True)
         log = os.path.join(folder, "train.log")
-        try:
+        with _logged(log):
             _cntk.train(roots, training_params.to_config(), os.path.join(folder, "model"), log,
                         lambda: reader._open_source(dtype)[0], mapped)
-        finally:
-            if os.path.exists(log):
-                with open(log, encoding="utf-8") as lines:
-                    for line in lines:
-                        if line.strip():
-                            _logger.info("%s", line.rstrip("\n"))
 
     def test(self, root_nodes, input_map=None, minibatch_size=1024):
         """Averages per sample of criteria and evaluations by name, SamplesSeen, and Perplexity of the criterion."""
@@ -275,3 +307,6 @@ class DelayedExecutionContext(_Context):
 
 
 DeferredExecutionContext = DelayedExecutionContext
+
+
+check_calls(globals())

@@ -2,6 +2,7 @@
 import contextlib
 
 from . import _cntk
+from .errors import check_calls as _check_calls
 
 
 def cpu(threads=0):
@@ -33,3 +34,6 @@ def use(device):
         yield device
     finally:
         _cntk.use_device(before)
+
+
+_check_calls(globals())

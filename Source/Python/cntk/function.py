@@ -1,17 +1,18 @@
 """Methods of nodes that compute: eval, grad, search by name."""
 import ast
+import functools
 import os
 import warnings
 
-from . import _cntk
+from . import _cntk, nodes
 from ._cntk import Function
-from .errors import ModelError, UsageError
+from .errors import DataError, ModelError, UsageError, check_calls, checked
 
 Variable = Function  # inputs are Functions without inputs of their own
 
 
 def _method(function):
-    setattr(Function, function.__name__, function)
+    setattr(Function, function.__name__, checked(function))
     return function
 
 
@@ -39,6 +40,8 @@ def eval(node_or_list, arguments=None):
     >>> C.eval(C.element_times([2, 3], 2))
     [array([[4., 6.]], dtype=float32)]
     """
+    if isinstance(node_or_list, Function):
+        node_or_list = node_or_list.outputs if len(node_or_list.outputs) > 1 else node_or_list
     is_list = isinstance(node_or_list, (list, tuple)) and any(isinstance(each, Function) for each in node_or_list)
     nodes = [_cntk.as_node(each) for each in node_or_list] if is_list else [_cntk.as_node(node_or_list)]
     values = _cntk.evaluate_sequences(nodes, arguments)
@@ -52,9 +55,11 @@ def _eval(self, arguments=None, outputs=None):
     Without a dynamic axis: an array of the node's shape. Samples give an array [N, *shape], sequences a list of N arrays
     [T, *shape]. outputs: nodes to compute in the same pass; then the result is a dict of nodes and values.
     """
+    if outputs is None and self.op_name == "Combine":
+        outputs = self
     if outputs is None:
         return _cntk.evaluate([self], arguments)[0]
-    nodes = list(outputs)
+    nodes = list(outputs.outputs if isinstance(outputs, Function) else outputs)
     return dict(zip(nodes, _cntk.evaluate(nodes, arguments)))
 
 
@@ -82,7 +87,17 @@ def grad(self, arguments=None, wrt=None, root_gradient=None):
         if wrt is not None:
             return {}
         raise UsageError("%r has no parameters; give the leaves with wrt=" % (self,))
-    gradients = _cntk.differentiate(self, wanted, arguments, root_gradient)
+    root = self
+    if len(self.outputs) > 1:
+        root = functools.reduce(lambda sum, output: sum + nodes.SumElements(output), self.outputs[1:],
+                                nodes.SumElements(self.outputs[0]))
+    if root_gradient is not None and root.dynamic_axis is None:
+        weights = _cntk.as_node(root_gradient)
+        if root.shape is not None and weights.shape != root.shape:
+            raise DataError("root_gradient has the shape %s, but %r has the shape %s; expected equal shapes"
+                            % (weights.shape, root, root.shape))
+        root, root_gradient = root * root_gradient, None
+    gradients = _cntk.differentiate(root, wanted, arguments, root_gradient)
     return gradients[0] if isinstance(wrt, Function) else dict(zip(wanted, gradients))
 
 
@@ -102,9 +117,9 @@ def find_by_name(self, name):
     return found[0] if found else None
 
 
-Function.eval = _eval
-del Function._eval
 _eval.__name__ = "eval"
+Function.eval = checked(_eval)
+del Function._eval
 
 
 # ---- composition ----
@@ -173,7 +188,7 @@ def __call__(self, *args, **named):
 @_method
 def save(self, path):
     """Writes a model file of the program."""
-    _save([self], path)
+    _save(list(self.outputs), path)
 
 
 def _save(nodes, path):
@@ -191,52 +206,22 @@ def load_model(path, dtype=None):
     return roots[0] if len(roots) == 1 else combine(roots)
 
 
-class CombinedFunction:
-    """Several nodes as one: eval gives a dict. Made by combine."""
+def combine(*nodes, name=""):
+    """Several nodes as one Function with `outputs`; eval gives a dict. Its own shape and value are those of the first.
 
-    def __init__(self, nodes):
-        self.outputs = tuple(_cntk.as_node(node) for node in nodes)
-        if not self.outputs:
-            raise ModelError("combine() needs at least one node")
-
-    def eval(self, arguments=None, outputs=None):
-        """Computes all nodes in one pass: a dict of nodes and values."""
-        nodes = list(self.outputs if outputs is None else outputs)
-        return dict(zip(nodes, _cntk.evaluate(nodes, arguments)))
-
-    def _of_all(self, name):
-        return tuple(dict.fromkeys(node for output in self.outputs for node in getattr(output, name)))
-
-    parameters = property(lambda self: self._of_all("parameters"))
-    constants = property(lambda self: self._of_all("constants"))
-    arguments = property(lambda self: self._of_all("arguments"))
-    placeholders = property(lambda self: self._of_all("placeholders"))
-
-    def find_all_with_name(self, name):
-        """All nodes at or below the outputs with the name."""
-        return list(dict.fromkeys(node for output in self.outputs for node in output.find_all_with_name(name)))
-
-    find_by_name = find_by_name
-
-    def save(self, path):
-        """Writes a model file of the program."""
-        _save(list(self.outputs), path)
-
-    def __call__(self, *args, **named):
-        bound = dict(args[0]) if len(args) == 1 and isinstance(args[0], dict) else _bind(self, args, named)
-        if any(isinstance(value, Function) for value in bound.values()):
-            return CombinedFunction([node.clone("share", bound) for node in self.outputs])
-        return self.eval(bound)
-
-    def __getitem__(self, index):
-        return self.outputs[index]
-
-    def __repr__(self):
-        return "combine(%s)" % ", ".join(map(repr, self.outputs))
-
-
-def combine(*nodes):
-    """Several nodes as one Function with `outputs`; eval gives a dict."""
+    >>> import cntk as C
+    >>> both = C.combine([C.constant(1, name='a'), C.constant(2, name='b')])
+    >>> [each.name for each in both.outputs]
+    ['a', 'b']
+    """
     if len(nodes) == 1 and isinstance(nodes[0], (list, tuple)):
         nodes = nodes[0]
-    return CombinedFunction(nodes)
+    outputs = [output for node in nodes for output in _cntk.as_node(node).outputs]
+    if not outputs:
+        raise ModelError("combine() needs at least one node")
+    return _cntk.combine(tuple(outputs), name)
+
+
+Function.outputs = property(lambda self: self.inputs if self.op_name == "Combine" else (self,),
+                            doc="The nodes that combine() was given; else the node itself.")
+check_calls(globals())

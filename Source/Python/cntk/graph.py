@@ -9,7 +9,6 @@ from html import escape  # xml.sax.saxutils would load urllib, which takes longe
 from . import _cntk
 from ._cntk import Function
 from .errors import UsageError
-from .function import CombinedFunction
 
 _DELAYS = ("PastValue", "FutureValue")
 _STYLES = {  # kind: DOT attributes, border and fill in SVG
@@ -198,7 +197,7 @@ def plot(root, filename=None):
     >>> 'digraph' in C.graph.plot(x * 2)
     True
     """
-    roots = list(getattr(root, "outputs", None) or [_cntk.as_node(root)])
+    roots = list(_cntk.as_node(root).outputs)
     ending = ".dot" if filename is None else os.path.splitext(os.fspath(filename))[1].lower()
     if ending not in (".dot", ".svg"):
         raise UsageError("plot: the file name is %r; expected one that ends with .dot or .svg" % os.fspath(filename))
@@ -212,8 +211,7 @@ def plot(root, filename=None):
 
 def _repr_svg_(self):
     """The picture that notebooks show."""
-    return _svg(_Graph(getattr(self, "outputs", None) or [self]))
+    return _svg(_Graph(self.outputs))
 
 
 Function._repr_svg_ = _repr_svg_
-CombinedFunction._repr_svg_ = _repr_svg_

@@ -1,6 +1,8 @@
 """Forms of data."""
 import numpy as np
 
+from .errors import check_calls as _check_calls
+
 
 class OneHot:
     """Ids of classes, which are never made dense for sparse inputs. Made by one_hot."""
@@ -41,3 +43,6 @@ def one_hot(ids, num_classes):
            [1., 0., 0.]], dtype=float32)
     """
     return OneHot(ids, num_classes)
+
+
+_check_calls(globals())

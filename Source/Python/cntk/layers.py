@@ -1,7 +1,7 @@
 """Layers: functions that make their parameters at the first call, when the shape of the input is known, and share them
 in later calls."""
 from . import _cntk, initializer as _initializer, ops, sequence
-from .errors import ModelError
+from .errors import ModelError, check_calls as _check_calls
 from .ops import default_options, defaults as _defaults
 
 _DEFAULT = object()
@@ -310,3 +310,6 @@ def For(what_range, constructor):
 
     takes_index = len(inspect.signature(constructor).parameters) > 0
     return Sequential([constructor(index) if takes_index else constructor() for index in what_range])
+
+
+_check_calls(globals())

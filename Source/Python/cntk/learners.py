@@ -7,7 +7,7 @@ adagrad A += G^2, q = 1 / sqrt(A + 1e-16), W -= r q G / mean(q); adam the usual,
 import math
 
 from . import _cntk
-from .errors import UsageError
+from .errors import UsageError, check_calls
 
 
 class Schedule:
@@ -62,6 +62,8 @@ class Learner:
                 raise TypeError("a learner's parameters hold %r; expected nodes that parameter() made" % (each,))
             if each._role != "parameter":
                 raise UsageError("%r is among the parameters of a learner, but it is no parameter" % (each,))
+        if not self.parameters:
+            raise UsageError("a learner needs at least one parameter")
         if (lr is None) == (lr_per_sample is None):
             raise UsageError("a learner needs lr or lr_per_sample%s" % ("" if lr is None else ", not both"))
         rate = lr_per_sample if lr is None else lr
@@ -102,8 +104,11 @@ class Learner:
             core.set_rate(number, self._schedule.values[0])
 
     def __repr__(self):
-        return "%s(%d parameters, %s=%g)" % (self.rule, len(self.parameters),
-                                             "lr_per_sample" if self.is_per_sample else "lr", self.learning_rate)
+        is_momentum_sgd = self.rule == "nesterov" or (self.rule == "sgd" and self.momentum > 0)
+        return "%s(%d parameter%s, %s=%g%s%s)" % (
+            "momentum_sgd" if is_momentum_sgd else self.rule, len(self.parameters), "s"[len(self.parameters) == 1:],
+            "lr_per_sample" if self.is_per_sample else "lr", self.learning_rate,
+            ", momentum=%g" % self.momentum if self.momentum > 0 else "", ", nesterov=True" if self.rule == "nesterov" else "")
 
 
 def _learner(rule, parameters, lr, lr_per_sample, l1, l2, threshold, truncation, momentum=0.0, **options):
@@ -119,10 +124,12 @@ def sgd(parameters, lr=None, *, lr_per_sample=None, l1_regularization_weight=0, 
                     gradient_clipping_threshold_per_sample, gradient_clipping_with_truncation)
 
 
-def momentum_sgd(parameters, lr=None, momentum=0.9, nesterov=False, *, lr_per_sample=None, l1_regularization_weight=0,
+def momentum_sgd(parameters, lr=None, momentum=None, nesterov=False, *, lr_per_sample=None, l1_regularization_weight=0,
                  l2_regularization_weight=0, gradient_clipping_threshold_per_sample=math.inf,
                  gradient_clipping_with_truncation=True):
-    """S = m S + (1 - m) r G, W -= S; with nesterov W -= m S + (1 - m) r G."""
+    """S = m S + (1 - m) r G, W -= S; with nesterov W -= m S + (1 - m) r G. momentum must be given."""
+    if momentum is None:
+        raise TypeError("momentum_sgd() needs the argument 'momentum'; expected 0 or more and less than 1")
     return _learner("nesterov" if nesterov else "sgd", parameters, lr, lr_per_sample, l1_regularization_weight,
                     l2_regularization_weight, gradient_clipping_threshold_per_sample,
                     gradient_clipping_with_truncation, momentum)
@@ -162,3 +169,6 @@ def adam(parameters, lr=None, momentum=0.9, variance_momentum=0.999, epsilon=1e-
     return _learner("adam", parameters, lr, lr_per_sample, l1_regularization_weight, l2_regularization_weight,
                     gradient_clipping_threshold_per_sample, gradient_clipping_with_truncation, momentum,
                     variance_momentum=float(variance_momentum), epsilon=float(epsilon))
+
+
+check_calls(globals())

@@ -2,6 +2,8 @@
 import sys
 import time
 
+from .errors import check_calls as _check_calls
+
 
 class ProgressPrinter:
     """Prints the program's lines: one for each epoch, and with freq=n one for each n minibatches reported.
@@ -53,3 +55,6 @@ class ProgressPrinter:
         self._epoch_samples = samples
         self._write("Finished Epoch[%2d]: [%s] loss = %.8f * %d; metric = %.8f * %d; epochTime=%.6gs"
                     % (index, self.tag, loss, samples, metric, samples, seconds))
+
+
+_check_calls(globals())

@@ -8,7 +8,7 @@ import os as _os
 
 from . import _cntk
 from . import initializer as _initializer
-from .errors import DataError as _DataError
+from .errors import DataError as _DataError, UsageError as _UsageError, check_calls as _check_calls
 
 
 # ---- leaves ----
@@ -41,6 +41,8 @@ def input_numpy(value, dynamic_axis=None, name="", dtype=None):
     """
     import numpy as np
 
+    if not hasattr(value, "__len__") or getattr(value, "shape", None) == ():
+        raise TypeError("input_numpy() got %.100r; expected samples or sequences as an array or a list" % (value,))
     if len(value) == 0:
         raise _DataError("input_numpy() needs at least one sample")
     first = np.asarray(value[0]) if dynamic_axis is not None else None
@@ -100,6 +102,10 @@ def placeholder(shape=None, dynamic_axis=None, name=""):
 
 def set_seed(seed):
     """Seeds random values of parameters, dropout and shuffling from here on; None takes the system's randomness."""
+    if seed is not None and not hasattr(seed, "__index__"):
+        raise TypeError("the seed is %r; expected a whole number or None" % (seed,))
+    if seed is not None and not 0 <= seed < 2**64:
+        raise _UsageError("the seed is %d; expected 0 or more and less than 2^64" % seed)
     _cntk.set_seed(seed)
 
 
@@ -163,7 +169,7 @@ def square(x, name=""):
     return _cntk.square(x, name)
 
 
-def dropout(x, dropout_rate=0.0, name=""):
+def dropout(x, dropout_rate, name=""):
     """x in evaluation; in training a share of the elements is 0, and the others are divided by 1 - dropout_rate."""
     return _cntk.dropout(x, dropout_rate, name)
 
@@ -381,3 +387,6 @@ def default_options(dtype=None, **options):
         _cntk.set_default_dtype(before_type)
         defaults.clear()
         defaults.update(before)
+
+
+_check_calls(globals())

@@ -4,7 +4,7 @@ import os
 import re
 
 from . import _cntk
-from .errors import ConfigError, UsageError
+from .errors import ConfigError, UsageError, check_calls as _check_calls
 
 
 class Minibatch(dict):
@@ -265,3 +265,6 @@ def _elements(shape):
     for dimension in shape:
         elements *= dimension
     return elements
+
+
+_check_calls(globals())

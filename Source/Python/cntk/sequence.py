@@ -1,5 +1,6 @@
 """Operations on whole sequences."""
 from . import _cntk
+from .errors import check_calls as _check_calls
 
 
 def input_variable(shape, dtype=None, needs_gradient=False, is_sparse=False, sequence_axis=None, name=""):
@@ -65,3 +66,6 @@ def reduce_sum(x, name=""):
 def reduce_mean(x, name=""):
     """The mean over the steps of each sequence."""
     return _cntk.sequence_operation("reduce_mean", (x,), name)
+
+
+_check_calls(globals())

@@ -3,7 +3,7 @@ import os
 import time
 
 from . import _cntk
-from .errors import UsageError
+from .errors import UsageError, check_calls
 from .learners import Learner
 
 
@@ -18,6 +18,8 @@ class Trainer:
     _REPORT_SECONDS = 0.1
 
     def __init__(self, model, criterion, learners, progress_writers=None):
+        if isinstance(criterion, _cntk.Function):
+            criterion = criterion.outputs
         pair = tuple(criterion) if isinstance(criterion, (tuple, list)) else (criterion, None)
         if len(pair) == 1:
             pair = (pair[0], None)
@@ -37,8 +39,12 @@ class Trainer:
             learner._attach(self._core, number)
         self._last = None
         self._minibatches = 0
+        self._sums = (0.0, 0.0, 0)  # loss, metric and samples of train_minibatch since the last epoch ended
         self._reported = 0.0
         self._epochs = 0
+
+    def __repr__(self):
+        return "Trainer(%r, %s)" % (self.loss_function, ", ".join(map(repr, self.learners)))
 
     # ---- one minibatch ----
 
@@ -48,7 +54,8 @@ class Trainer:
         self._last, values = self._core.train_minibatch(arguments, nodes)
         self._minibatches += 1
         if self.progress_writers:
-            self._report(self._minibatches, *self._last)
+            self._sums = tuple(sum + value for sum, value in zip(self._sums, self._last))
+            self._report(self._minibatches, *self._sums)
         return True if outputs is None else (True, dict(zip(nodes, values)))
 
     def test_minibatch(self, arguments):
@@ -57,6 +64,7 @@ class Trainer:
         return metric / samples if samples else 0.0
 
     def _report(self, index, loss, metric, samples):
+        """Reports sums since the last epoch ended, at most ten times a second."""
         now = time.monotonic()
         if now - self._reported < self._REPORT_SECONDS or samples == 0:
             return
@@ -80,6 +88,9 @@ class Trainer:
 
     def train(self, source, minibatch_size=256, epochs=1):
         """Trains on a reader, or any object with minibatches(size, epoch). The loop over a reader runs inside the engine."""
+        if not hasattr(source, "_open_source") and not hasattr(source, "minibatches"):
+            raise TypeError("the source is %.100r; expected a reader such as reader.NumpyReader(..), or an object with "
+                            "minibatches(size, epoch)" % (source,))
         for _ in range(epochs):
             begin = time.monotonic()
             if hasattr(source, "_open_source"):
@@ -87,6 +98,7 @@ class Trainer:
             else:
                 loss, metric, samples = self._train_outside(source, minibatch_size)
             self._epochs += 1
+            self._sums = (0.0, 0.0, 0)
             for writer in self.progress_writers:
                 writer.on_epoch(self._epochs, loss / max(samples, 1), metric / max(samples, 1), samples,
                                 time.monotonic() - begin)
@@ -95,7 +107,7 @@ class Trainer:
         inner, mapped = source._open_source(self.loss_function.dtype)
         result = self._core.train_epoch(inner, mapped, minibatch_size, self._epochs,
                                         self._report if self.progress_writers else None)
-        self._last = result[:3] if self._last is None else (result[0], result[1], result[2])
+        self._last = result[:3]
         return result
 
     def _train_outside(self, source, minibatch_size):
@@ -130,3 +142,6 @@ def precompute(nodes, source, minibatch_size=1024):
     nodes = [nodes] if isinstance(nodes, _cntk.Function) else list(nodes)
     inner, mapped = source._open_source(nodes[0].dtype)
     _cntk.precompute(nodes, inner, mapped, minibatch_size)
+
+
+check_calls(globals())

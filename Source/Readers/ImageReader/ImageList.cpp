@@ -99,22 +99,25 @@ ImageList ImageList::ReadFolder(const std::string& path, ImageClasses& classes)
 {
     const std::vector<std::string> folders =
         SortedNames(path, [](const fs::directory_entry& entry) { return entry.is_directory(); });
-    if (folders.empty())
-        Fail(ErrorKind::Data, "folder of images '", path, "' has no sub-folders; expected one for each class");
-    if (!classes.map)
+    if (!classes.map && !folders.empty())
         classes.map = LabelMap::FromNames(folders, "the sub-folders of '" + path + "'");
     ImageList list;
     list.path = path;
+    const auto addImages = [&](const std::string& folder, int32_t label)
+    {
+        for (const std::string& name :
+             SortedNames(folder, [](const fs::directory_entry& entry) { return IsImageFile(entry.path()); }))
+            list.images.push_back({(fs::path(folder) / name).string(), label, 0});
+    };
     for (const std::string& folder : folders)
     {
         const std::string inner = (fs::path(path) / folder).string();
-        const int32_t label = ClassOf(folder, classes, inner);
-        for (const std::string& name :
-             SortedNames(inner, [](const fs::directory_entry& entry) { return IsImageFile(entry.path()); }))
-            list.images.push_back({(fs::path(inner) / name).string(), label, 0});
+        addImages(inner, ClassOf(folder, classes, inner));
     }
+    if (folders.empty())
+        addImages(path, c_withoutClass);
     if (list.images.empty())
-        Fail(ErrorKind::Data, "the sub-folders of '", path, "' have no images");
+        Fail(ErrorKind::Data, "folder '", path, "' has no images; expected one sub-folder of images for each class");
     return list;
 }
 

@@ -229,7 +229,13 @@ void ImageReader<ElemType>::FillLabels(StreamBatch<ElemType>& batch) const
     const size_t views = m_config.features.Views();
     PrepareOneHot(batch);
     for (size_t column = 0; column < batch.columns; ++column)
-        batch.rowIndices[column] = m_list.images[m_samples[column] / views].label;
+    {
+        const ImageList::Image& image = m_list.images[m_samples[column] / views];
+        if (image.label == ImageList::c_withoutClass)
+            Fail(ErrorKind::Data, "image '", image.path, "' has no class: folder of images '", m_list.path,
+                 "' has no sub-folders; expected one for each class");
+        batch.rowIndices[column] = image.label;
+    }
 }
 
 template <class ElemType>

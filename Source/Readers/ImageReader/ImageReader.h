@@ -138,15 +138,18 @@ struct ImageList
     struct Image
     {
         std::string path;
-        int32_t label = 0;
-        size_t line = 0; // of the list; 0: the image was found in a folder
+        int32_t label = 0; // c_withoutClass in a folder without sub-folders
+        size_t line = 0;   // of the list; 0: the image was found in a folder
     };
+
+    static constexpr int32_t c_withoutClass = -1;
 
     std::string path;
     std::vector<Image> images;
 
     // Reads a list of lines "name<TAB>class", or a folder with one sub-folder of images a class. A line without a tab
-    // has the class that its image's folder names. Fails (Data) at other lines and at unknown classes.
+    // has the class that its image's folder names. Images of a folder without sub-folders have no class. Fails (Data)
+    // at other lines and at unknown classes.
     static ImageList Read(const std::string& path, ImageClasses& classes);
     // Returns the place that names the image, for messages.
     std::string PlaceOf(const Image& image) const;

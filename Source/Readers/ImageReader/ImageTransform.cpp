@@ -2,6 +2,7 @@
 #include "Common/Error.h"
 #include "Common/File.h"
 #include "Readers/ImageReader/ImageReader.h"
+#include "Readers/ImageReader/ImageSize.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -74,6 +75,7 @@ cv::Mat Decode(const std::string& path, std::vector<char>& bytes, bool isGray)
     if (bytes.size() > INT32_MAX)
         Fail(ErrorKind::Data, "image '", path, "' has ", bytes.size(), " bytes; at most ", INT32_MAX,
              " can be decoded");
+    RequireLikelySize({bytes.data(), bytes.size()}, path);
     const cv::Mat data(1, int(bytes.size()), CV_8UC1, bytes.data()); // some decoders refuse signed bytes
     cv::Mat pixels;
     std::string reason;

@@ -5,6 +5,8 @@
 // thread after the items filled before it.
 #pragma once
 
+#include "Common/StartThread.h"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -62,7 +64,7 @@ public:
             m_fullAt = {};
         }
         if (!m_thread.joinable())
-            m_thread = std::thread([this] { Work(); });
+            m_thread = StartThread([this] { Work(); });
         m_changed.notify_all();
     }
 

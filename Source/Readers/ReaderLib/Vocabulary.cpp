@@ -35,6 +35,12 @@ void Vocabulary::AddClass(std::string_view text, const std::string& location)
 
 void Vocabulary::FinishClasses()
 {
+    // Classes without words take memory that the file does not bound.
+    constexpr size_t c_mostEmptyClasses = 1000000;
+    if (!m_classIds.empty() && size_t(m_classIds.back()) >= m_classIds.size() + c_mostEmptyClasses)
+        Fail(ErrorKind::Data, "'", m_source, "' has class ", m_classIds.back(), " among ",
+             Counted(m_classIds.size(), "word"), "; expected classes numbered from 0, at most ", c_mostEmptyClasses,
+             " of them without words");
     m_classes.assign(m_classIds.empty() ? 0 : size_t(m_classIds.back()) + 1, {});
     int32_t next = 0;
     for (size_t c = 0; c < m_classes.size(); ++c) // a class without words is empty

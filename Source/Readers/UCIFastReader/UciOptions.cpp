@@ -50,6 +50,17 @@ void ReadColumnNames(const std::vector<std::string>& names, size_t dim, UciBlock
     block.columns = names.size();
 }
 
+// Values for empty cells of numbers: one, or one for each column.
+void RequireNumbers(const UciBlock& block, const SourcePos& where)
+{
+    if (block.missing.size() > 1 && block.missing.size() != block.columns)
+        FailAt(where, ErrorKind::Config, "missing of '", block.name, "' lists ", block.missing.size(),
+               " values; expected one, or one for each of the ", block.columns, " columns");
+    for (const std::string& value : block.missing)
+        if (!ParseDouble(value))
+            FailAt(where, ErrorKind::Config, "missing=", value, " of '", block.name, "' is no number");
+}
+
 UciBlock ReadFeatureBlock(const ConfigParameters& config, std::string& file)
 {
     const auto options = ReadOptions<UciFeatureOptions>(config);
@@ -60,13 +71,11 @@ UciBlock ReadFeatureBlock(const ConfigParameters& config, std::string& file)
     block.start = options.start;
     block.columns = options.dim;
     block.missing = options.missing;
-    if (!options.missing.empty() && !ParseDouble(options.missing))
-        FailAt(config.WhereOf("missing"), ErrorKind::Config, "missing=", options.missing, " of '", block.name,
-               "' is no number");
     ReadColumnNames(options.columns, options.dim, block);
     if (block.columns == 0)
         FailAt(config.Where(), ErrorKind::Config, "'", block.name,
                "': required parameter missing: dim, the number of columns, or columns, their names");
+    RequireNumbers(block, config.WhereOf("missing"));
     return block;
 }
 
@@ -82,7 +91,8 @@ bool ReadLabelBlock(const ConfigParameters& config, std::string& file, UciBlock&
     block.isLabel = true;
     block.start = options.start;
     block.isCategory = options.labelType == LabelType::Category;
-    block.missing = options.missing;
+    if (!options.missing.empty())
+        block.missing = {options.missing};
     ReadColumnNames(options.columns, options.dim, block);
     if (block.isCategory)
     {
@@ -107,9 +117,7 @@ bool ReadLabelBlock(const ConfigParameters& config, std::string& file, UciBlock&
         if (options.dim == 0 && block.columnNames.empty())
             FailAt(config.Where(), ErrorKind::Config, "'", block.name,
                    "': labelType=regression needs dim, the number of label columns");
-        if (!options.missing.empty() && !ParseDouble(options.missing))
-            FailAt(config.WhereOf("missing"), ErrorKind::Config, "missing=", options.missing, " of '", block.name,
-                   "' is no number");
+        RequireNumbers(block, config.WhereOf("missing"));
         block.columns = block.columnNames.empty() ? options.dim : block.columnNames.size();
     }
     return true;
@@ -193,7 +201,9 @@ OptionTable<UciFeatureOptions> UciFeatureOptions::Options()
             Range{1, double(c_mostColumns)}),
         Opt("start", &S::start, "First column, counted from 0", Range{0, double(c_mostColumns)}),
         ColumnNames(&S::columns),
-        Opt("missing", &S::missing, "Number that stands for an empty cell; default: an empty cell is an error"),
+        Opt("missing", &S::missing,
+            "Number that stands for an empty cell, or for NA or ? as statistics programs write it; a list has one "
+            "number for each column. Default: such a cell is an error"),
     };
 }
 

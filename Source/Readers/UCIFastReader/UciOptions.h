@@ -41,7 +41,7 @@ struct UciFeatureOptions
     size_t dim = 0;
     size_t start = 0;
     std::vector<std::string> columns;
-    std::string missing;
+    std::vector<std::string> missing;
 
     static OptionTable<UciFeatureOptions> Options();
 };
@@ -86,7 +86,8 @@ struct UciBlock
     size_t start = 0;
     size_t columns = 0;                   // of the file
     std::vector<std::string> columnNames; // in place of start; empty: columns from start on
-    std::string missing;                  // stands for empty cells; empty: an empty cell is an error
+    // Stands for empty cells: one value, or one for each column; empty: an empty cell is an error.
+    std::vector<std::string> missing;
     bool isLabel = false;
     bool isCategory = false;
     size_t labelDim = 0;          // 0: the size of the label map

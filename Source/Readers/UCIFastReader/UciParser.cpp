@@ -314,12 +314,11 @@ void UciParser<ElemType>::TakeCell(const TableCell& cell, size_t column, size_t 
         const UciColumns& columns = m_format.streams[use.stream];
         if (target.values == nullptr && target.classIds == nullptr)
             continue;
-        if (cell.text.empty() && columns.missing.empty())
-            FailWithLine(
-                Concat(Location(cell.text.data()), ": column ", ColumnInWords(column),
-                       " (counted from 0) is empty; expected a value in each column, or missing=<value> in the "
-                       "block '",
-                       columns.stream, "'"));
+        if (columns.missing.empty() && (columns.labels != nullptr ? cell.text.empty() : IsMissing(cell.text)))
+            FailWithLine(Concat(Location(cell.text.data()), ": column ", ColumnInWords(column), " (counted from 0) is ",
+                                cell.text.empty() ? std::string("empty") : Concat("'", cell.text, "'"),
+                                "; expected a value in each column, or missing=<value> in the block '", columns.stream,
+                                "'"));
         if (target.classIds != nullptr)
             target.classIds[index] = ClassOfCell(cell, use, column);
         if (target.values != nullptr)
@@ -330,8 +329,11 @@ void UciParser<ElemType>::TakeCell(const TableCell& cell, size_t column, size_t 
 template <class ElemType>
 double UciParser<ElemType>::NumberOfCell(const TableCell& cell, const Use& use, size_t column) const
 {
-    if (cell.text.empty())
-        return *ParseDouble(m_format.streams[use.stream].missing);
+    if (IsMissing(cell.text))
+    {
+        const std::vector<std::string>& missing = m_format.streams[use.stream].missing;
+        return *ParseDouble(missing.size() > 1 ? missing[use.element] : missing[0]);
+    }
     const char* const end = cell.text.data() + cell.text.size();
     double value;
     if (m_numbers.Parse(cell.text.data(), value) == end || NumberParser::ParseWord(cell.text, value))
@@ -347,7 +349,7 @@ int32_t UciParser<ElemType>::ClassOfCell(const TableCell& cell, const Use& use, 
 {
     const UciColumns& columns = m_format.streams[use.stream];
     const std::string unquoted = cell.hasDoubledQuotes ? Unquote(cell) : std::string();
-    const std::string_view label = cell.text.empty()       ? std::string_view(columns.missing)
+    const std::string_view label = cell.text.empty()       ? std::string_view(columns.missing[0])
                                    : cell.hasDoubledQuotes ? std::string_view(unquoted)
                                                            : cell.text;
     const int32_t id = columns.labels->Find(label);

@@ -22,9 +22,10 @@ struct UciColumns
     size_t start = 0;
     size_t count = 0;
     const LabelMap* labels = nullptr; // category labels: count is 1; null: numbers
-    // For spreadsheets, columns of the file in the order of the stream, and the value of empty cells.
+    // For spreadsheets, columns of the file in the order of the stream, and the value of empty cells: one, or one for
+    // each column. No value: an empty cell is an error.
     std::vector<size_t> columns{};
-    std::string missing{}; // empty: an empty cell is an error
+    std::vector<std::string> missing{};
 };
 
 struct UciFormat

@@ -119,13 +119,17 @@ std::vector<size_t> UciSource<ElemType>::FindColumns(const UciBlock& block) cons
         if (at == end)
             at = std::find_if(begin, end, [&](const std::string& other) { return EqualsIgnoreCase(other, name); });
         const std::optional<unsigned long long> number = ParseSize(name);
+        const bool isWithinCell =
+            std::any_of(begin, end, [&](const std::string& cell) { return cell.find(name) != std::string::npos; });
         if (at == end && !number)
             FailAt(block.config->WhereOf("columns"), ErrorKind::Data, "'", block.name, "' reads column '", name,
                    "', but ",
                    m_format.header.empty()
                        ? "the first line of '" + m_lines.Path() + "' is no header"
                        : "the first line of '" + m_lines.Path() + "' has no such name: " + Join(m_format.header, ", "),
-                   DidYouMean(name, m_format.header));
+                   isWithinCell && m_format.delimiter == ' '
+                       ? "; columns are separated by blanks; customDelimiter=auto finds another delimiter"
+                       : DidYouMean(name, m_format.header));
         found.push_back(at == end ? size_t(*number) : size_t(at - begin));
     }
     return found;
@@ -199,7 +203,7 @@ void UciSource<ElemType>::CollectLabels(const UciBlock& block, size_t column, La
             const size_t next = NextLine(piece.text, at);
             std::string_view label = parser.TextOfColumn(piece, at, column);
             if (label.empty())
-                label = block.missing;
+                label = block.missing.empty() ? std::string_view() : block.missing[0];
             if (label.empty())
                 Fail(ErrorKind::Data, m_lines.Path(), ":", m_lines.LineNumber(piece.offset + at),
                      ": the line has no column ", column, " (counted from 0), the label of '", block.name, "'");

@@ -127,6 +127,21 @@ EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector
     return EvaluateCriteria(evaluator, nodes, source, settings, log);
 }
 
+EvaluationSummary DescribeEvaluation(const ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
+                                     const EvaluationResult& result, const std::string& modelPath)
+{
+    EvaluationSummary summary;
+    summary.samples = result.samples;
+    summary.modelPath = modelPath;
+    const std::vector<ComputationNodePtr>& criteria = network.Group(NodeGroup::Criterion);
+    for (size_t i = 0; i < nodes.size(); ++i)
+    {
+        const bool isCriterion = std::find(criteria.begin(), criteria.end(), nodes[i]) != criteria.end();
+        summary.nodes.push_back({nodes[i]->Name(), nodes[i]->TypeName(), result.nodes[i].average, isCriterion});
+    }
+    return summary;
+}
+
 bool Precompute(ComputationNetwork& network, MinibatchSource& source, size_t minibatchSize, size_t epochSize, Log& log,
                 const std::function<bool()>& stopRequested)
 {

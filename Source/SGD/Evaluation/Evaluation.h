@@ -44,6 +44,10 @@ EvaluationResult EvaluateCriteria(Evaluator& evaluator, const std::vector<Comput
 EvaluationResult EvaluateCriteria(ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
                                   MinibatchSource& source, const EvaluationSettings& settings, Log& log);
 
+// Describes a result to the listener of a run. modelPath: the file of the evaluated model.
+EvaluationSummary DescribeEvaluation(const ComputationNetwork& network, const std::vector<ComputationNodePtr>& nodes,
+                                     const EvaluationResult& result, const std::string& modelPath);
+
 // Computes the network's precomputed nodes that have no value yet (Mean, InvStdDev), in one pass over the data, and
 // marks them. Returns false if there are none. Binds the source to their inputs. If stopRequested returns true after a
 // minibatch, throws Interrupted and marks no node.

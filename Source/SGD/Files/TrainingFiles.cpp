@@ -82,6 +82,7 @@ bool IsTemporaryOf(std::string_view file, std::string_view model)
     return TakePrefix(file, ".") && TakeNumber(file) && file.empty();
 }
 
+// Fails (Device) if the folder exists but cannot be read. Otherwise the training would miss its own models.
 template <class Visit>
 void VisitFiles(const std::string& modelPath, Visit&& visit)
 {
@@ -94,6 +95,9 @@ void VisitFiles(const std::string& modelPath, Visit&& visit)
         if (it->is_regular_file(ignored))
             visit(it->path(), model.filename().string());
     }
+    if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+        Fail(ErrorKind::Device, "cannot list folder '", folder.string(), "', which has the models of '", modelPath,
+             "': ", error.message());
 }
 
 // Returns the numbers of epochs for which a file modelPath.<epochs><suffix> exists, in descending order.

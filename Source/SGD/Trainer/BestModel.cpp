@@ -32,9 +32,9 @@ bool BestModel::StopsAfter(size_t epochsDone, double value)
     if (m_earlyStopping.Observe(epochsDone, value))
     {
         m_setup.SaveModelsAs(path);
-        m_setup.log.Tell("%s epoch %zu is the best so far (%.8g); its model is '%s'.\n",
-                         m_earlyStopping.MayStop() ? "Early stopping:" : "keepModels:", epochsDone,
-                         TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), value), path.c_str());
+        m_setup.log.Print("%s epoch %zu is the best so far (%.8g); its model is '%s'.\n",
+                          m_earlyStopping.MayStop() ? "Early stopping:" : "keepModels:", epochsDone,
+                          TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), value), path.c_str());
     }
     return m_earlyStopping.ShouldStop(epochsDone);
 }
@@ -77,9 +77,9 @@ void BestModel::Take(size_t epochsDone)
         Require();
         ReloadModels(m_setup.networks, m_setup.files, m_setup.files.BestModel());
     }
-    m_setup.log.Print("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone,
-                      best, TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), m_earlyStopping.Best()),
-                      m_setup.files.FinalModel().c_str());
+    m_setup.log.Tell("Early stopping: the best of %zu epochs was epoch %zu (%.8g); '%s' is its model.\n", epochsDone,
+                     best, TrainingSetup::ToBeLowered(m_setup.DecisiveNode(), m_earlyStopping.Best()),
+                     m_setup.files.FinalModel().c_str());
 }
 
 } // namespace cntk

@@ -220,10 +220,12 @@ bool IsStartOfKilledTraining(const TrainingFiles& files, const std::string& lock
 // network.
 void RemoveStart(const TrainingFiles& files, Log& log)
 {
-    if (!files.AreWrittenHere() || !files.LaterModels(0).empty() || !files.WithinEpochPoints().empty())
+    if (!files.AreWrittenHere())
         return;
     try
     {
+        if (!files.LaterModels(0).empty() || !files.WithinEpochPoints().empty())
+            return;
         for (size_t network = 0; network < files.Networks(); ++network)
             RemoveFile(files.OfNetwork(network, files.Model(0)));
     }

@@ -211,6 +211,33 @@ TEST_F(SearchTests, LatticesHoldEachSentenceOnceWithItsScore)
     EXPECT_GT(found, 200U);
 }
 
+TEST_F(SearchTests, WordsThatEndAtTheNextLabelKeepTheirHistories)
+{
+    EnumeratedTask task;
+    task.arcs = {{0, 1, "<s>", 0}, {1, 2, "a", 0},   {1, 3, "b", 0},
+                 {2, 4, "[p]", 0}, {3, 4, "[p]", 0}, {4, 5, "</s>", 0}};
+    task.finals = {{5, 0}};
+    task.transitions = {{"[p]", {-0.5, -0.9}}};
+    task.ngrams = {
+        {"<s>", {-99, -0.2}}, {"</s>", {-0.5, 0}}, {"a", {-0.6, -1}}, {"b", {-0.7, -0.1}}, {"a a", {-0.3, 0}}};
+    task.scores = {{{"[p]", 1}, {"[q]", 0}, {"[r]", 0}}, {{"[p]", -1}, {"[q]", 0}, {"[r]", 0}}};
+    const std::map<std::string, double> sentences = EnumerateSentences(task, c_acweight);
+    ASSERT_EQ(sentences.size(), 2U);
+    Load(task);
+    const std::map<std::string, double> inLattice = SentencesOf(LatticeOf(20));
+    ASSERT_EQ(inLattice.size(), 2U);
+    for (const auto& [words, score] : sentences)
+        EXPECT_NEAR(inLattice.at(words), score, 1e-4) << words;
+}
+
+TEST_F(SearchTests, WordArcsShortenTheShortestSentence)
+{
+    Write("acceptor", "0 1 [p]\n1 3 [p]\n1 2 a\n2 3 b\n3\n");
+    Write("transitions", "[p] -0.5 -0.9\n");
+    Compile();
+    EXPECT_EQ(DecodingGraph(Path("graph.dg")).FewestFrames(), 1U);
+}
+
 TEST_F(SearchTests, PosteriorsOfParallelArcsSumToOne)
 {
     std::mt19937 random(7);

@@ -10,7 +10,7 @@ TEST(CApiAllocations, TheSteadyStateAllocatesNothing)
     const std::vector<double> data = EvalData(3 * 8);
     const std::vector<float> floats(data.begin(), data.end());
     for (const std::string& bytes : {FrameModel(), RecurrentModel(), RecurrentModel(DataType::Float32), LstmModel(),
-                                     RecurrentModel(DataType::Float64, "FutureValue")})
+                                     HardmaxModel(), RecurrentModel(DataType::Float64, "FutureValue")})
     {
         Evaluation evaluation(bytes);
         cntk_node_info info = {};

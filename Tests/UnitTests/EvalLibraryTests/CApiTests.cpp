@@ -222,6 +222,11 @@ TEST(CApi, TakesWordsAndSparseSamples)
         ExpectOk(cntk_evaluate(words.evaluator));
         ExpectClose(words.Output(), Expected(words.model, {0.5, 0, 2, 0, 0, 0, 0, -1, 0}));
 
+        const std::vector<int32_t> nothing = {0, 0};
+        ExpectOk(cntk_set_sparse(words.evaluator, 0, CNTK_DOUBLE, nullptr, nullptr, nothing.data(), 1));
+        ExpectOk(cntk_evaluate(words.evaluator));
+        ExpectClose(words.Output(), Expected(words.model, {0, 0, 0}));
+
         const int32_t wrong = 3;
         ExpectOk(cntk_set_words(words.evaluator, 0, &wrong, 1));
         EXPECT_EQ(Failure(cntk_evaluate(words.evaluator)),
@@ -252,6 +257,30 @@ TEST(CApi, SparseSamplesOfSequences)
                 {0.25 + w[0], 0.25 + w[0] + w[1], 0.25 + w[2], 0.25 + w[2] + w[2], 0.25 + w[2] + w[2] + w[1]});
 }
 
+// Statistics are parameters that no training may change.
+TEST(CApi, EvaluatesBatchNormalization)
+{
+    EvalNetwork net;
+    const auto x = net.network.AddInput("features", {3});
+    const auto statistic = [&](const std::string& name)
+    {
+        const ComputationNodePtr node = net.Parameter(name, {3});
+        std::static_pointer_cast<LearnableParameterNode>(node)->SetLearningRateMultiplier(0);
+        return node;
+    };
+    net.Output(net.Add(
+        "BatchNormalization", "z",
+        {x, net.Parameter("scale", {3}), net.Parameter("bias", {3}), statistic("mean"), statistic("invStdDev")}));
+    Evaluation frames(net.Bytes());
+    const std::vector<double> data = EvalData(6), scale = Values(frames.model, "scale"),
+                              bias = Values(frames.model, "bias"), mean = Values(frames.model, "mean"),
+                              invStdDev = Values(frames.model, "invStdDev");
+    std::vector<double> expected;
+    for (size_t i = 0; i < data.size(); i++)
+        expected.push_back(scale[i % 3] * (data[i] - mean[i % 3]) * invStdDev[i % 3] + bias[i % 3]);
+    ExpectClose(frames.Evaluate(data, {}), expected);
+}
+
 TEST(CApi, OutputsMayBeAnyNodes)
 {
     Evaluation frames(FrameModel(), CNTK_AS_FILE, {"wx", "b", "features", "Z"});
@@ -274,7 +303,7 @@ TEST(CApi, FailsWithMessages)
     EXPECT_EQ(model, nullptr);
     EXPECT_EQ(Failure(cntk_model_load(nullptr, CNTK_AS_FILE, &model)), "2: path is NULL");
     EXPECT_EQ(Failure(cntk_model_load("x", cntk_type(5), &model)),
-              "2: type is 5; expected CNTK_FLOAT (1) or CNTK_DOUBLE (2)");
+              "2: type is 5; expected CNTK_AS_FILE (0), CNTK_FLOAT (1) or CNTK_DOUBLE (2)");
     EXPECT_EQ(Failure(cntk_model_load("x", CNTK_AS_FILE, nullptr)), "2: model is NULL");
     EXPECT_EQ(Failure(cntk_model_load_memory("BCN", 3, CNTK_AS_FILE, &model)).substr(0, 11), "5: 'memory'");
     EXPECT_EQ(Failure(cntk_model_open("modelpath=missing.dnn; precision=half", &model)),
@@ -286,8 +315,14 @@ TEST(CApi, FailsWithMessages)
     info.struct_size = sizeof info;
     EXPECT_EQ(Failure(cntk_model_find(frames.model, "features2", &info)),
               "5: the model has no node 'features2'; did you mean 'features'?");
+    EXPECT_EQ(info.struct_size, sizeof info);
+    ExpectOk(cntk_model_find(frames.model, "FEATURES", &info));
+    EXPECT_STREQ(info.name, "features");
     EXPECT_EQ(Failure(cntk_model_node(frames.model, CNTK_OUTPUTS, 1, &info)),
               "2: the group has no node 1; it has 1 node, counted from 0");
+    EXPECT_EQ(info.name, nullptr); // nothing is left of the node before
+    EXPECT_EQ(info.dims, nullptr);
+    EXPECT_EQ(info.rank, 0u);
     info.struct_size = 0;
     EXPECT_EQ(Failure(cntk_evaluator_input(frames.evaluator, 0, &info)),
               "2: struct_size of cntk_node_info is 0; set it to sizeof(cntk_node_info) before the call");
@@ -313,7 +348,11 @@ TEST(CApi, FailsWithMessages)
     EXPECT_EQ(Failure(cntk_get(frames.evaluator, 0, CNTK_DOUBLE, values, 3, &samples)),
               "4: 'z' has 4 values, but there is room for 3");
     EXPECT_EQ(samples, 2u);
+    EXPECT_EQ(Failure(cntk_get(frames.evaluator, 0, CNTK_DOUBLE, nullptr, 4, &samples)), "2: values is NULL");
+    EXPECT_EQ(samples, 0u);
     size_t count = 0;
+    EXPECT_EQ(Failure(cntk_model_parameter(frames.model, "W", CNTK_FLOAT, nullptr, 6, &count)), "2: values is NULL");
+    EXPECT_EQ(count, 0u);
     EXPECT_EQ(Failure(cntk_model_parameter(frames.model, "W", CNTK_FLOAT, nullptr, 0, &count)),
               "4: 'W' has 6 values, but there is room for 0");
     EXPECT_EQ(count, 6u);

@@ -97,6 +97,13 @@ inline std::string LstmModel()
     return net.Bytes();
 }
 
+inline std::string HardmaxModel()
+{
+    EvalNetwork net;
+    net.Output(net.Add("Hardmax", "z", {net.network.AddInput("features", {3})}));
+    return net.Bytes();
+}
+
 // z = W x + b, and a criterion with labels.
 inline std::string FrameModel(DataType type = DataType::Float64, bool sparse = false)
 {

@@ -74,6 +74,12 @@ TEST(NpyFormat, DamageIsNamed)
         HasSubstr("(4294967296, 4294967296) of 8-byte elements"));
 }
 
+TEST(NpyFormat, ShapesOfPython2)
+{
+    const std::string header = HeaderOf("{'descr': '<f4', 'fortran_order': False, 'shape': (3L, 4L), }");
+    EXPECT_EQ(ParseNpyHeader(header, header.size() + 48, "it").shape, (std::vector<uint64_t>{3, 4}));
+}
+
 TEST(NpyFormat, ElementsOfAllTypesBecomeDoubles)
 {
     const auto convert = [](NpyType type, bool isBigEndian, std::initializer_list<int> bytes)
@@ -85,7 +91,9 @@ TEST(NpyFormat, ElementsOfAllTypesBecomeDoubles)
         for (const int byte : bytes)
             source.push_back(std::byte(byte));
         double value = 0;
-        ConvertNpyElements(header, source.data(), 1, &value);
+        const size_t finite = ConvertNpyElements(header, source.data(), 1, &value);
+        EXPECT_EQ(finite, size_t(std::isfinite(value)));
+        EXPECT_TRUE(NpyElement(header, source.data(), 0) == value || std::isnan(value));
         return value;
     };
     EXPECT_EQ(convert(NpyType::Float, false, {0, 0, 0xC0, 0x3F}), 1.5);
@@ -97,6 +105,19 @@ TEST(NpyFormat, ElementsOfAllTypesBecomeDoubles)
     EXPECT_TRUE(std::isnan(convert(NpyType::Half, false, {0x01, 0x7C})));
 }
 
+TEST(NpyFormat, ElementsThatDoNotFitAreFound)
+{
+    NpyHeader header;
+    header.type = NpyType::Double;
+    const double source[] = {1, 1e300, 2};
+    float floats[3];
+    EXPECT_EQ(ConvertNpyElements(header, reinterpret_cast<const std::byte*>(source), 3, floats), 1u);
+    double doubles[3];
+    EXPECT_EQ(ConvertNpyElements(header, reinterpret_cast<const std::byte*>(source), 3, doubles), 3u);
+    EXPECT_EQ(floats[2], 2.0f);
+}
+
+// Rows are copied one slice after another.
 TEST(ModelValues, OrderIsReversedForEveryRank)
 {
     for (const TensorShape& shape :
@@ -106,8 +127,23 @@ TEST(ModelValues, OrderIsReversedForEveryRank)
         std::vector<double> source(count), target(count);
         for (size_t i = 0; i < count; ++i)
             source[i] = double(i);
-        ReverseOrder(reinterpret_cast<const std::byte*>(source.data()), shape, sizeof(double),
-                     reinterpret_cast<std::byte*>(target.data()));
+        const size_t rows = shape[0], middle = rows / 2;
+        const auto copyOut = [&](size_t first, size_t end)
+        {
+            CopyRowsToCOrder(reinterpret_cast<const std::byte*>(source.data()), shape, sizeof(double), first, end,
+                             reinterpret_cast<std::byte*>(target.data() + first * ElementsOfRow(shape)));
+        };
+        copyOut(0, middle);
+        copyOut(middle, rows);
+        std::vector<double> back(count);
+        const auto copyBack = [&](size_t first, size_t end)
+        {
+            CopyRowsFromCOrder(reinterpret_cast<const std::byte*>(target.data() + first * ElementsOfRow(shape)), shape,
+                               sizeof(double), first, end, reinterpret_cast<std::byte*>(back.data()));
+        };
+        copyBack(middle, rows);
+        copyBack(0, middle);
+        EXPECT_EQ(back, source);
         for (size_t i = 0; i < count; ++i)
         {
             size_t rest = i, reversed = 0;

@@ -41,11 +41,14 @@ TEST(ShortLogTest, NarrowTerminalsGetShorterLines)
     const MetricsRow epoch = Row(RowKind::Epoch, 0.0743589, 0.031),
                      validation = Row(RowKind::Validation, 0.0812, 0.035);
     EXPECT_EQ(ShortEpochLine(epoch, &validation, 40, 65, 80),
-              "3/40: 0.0744 error 3.1% Validation loss 0.0812 error 3.5% rate 0.01 120k/s 1:05");
-    EXPECT_EQ(ShortEpochLine(epoch, &validation, 40, 65, 79),
-              "3/40: 0.0744 error 3.1% Validation loss 0.0812 error 3.5% rate 0.01 1:05");
+              "3/40: 0.0744 3.1% Validation loss 0.0812 error 3.5% rate 0.01 120k/s 1:05");
+    EXPECT_EQ(ShortEpochLine(epoch, &validation, 40, 65, 100),
+              "3/40: loss 0.0744 error 3.1% Validation loss 0.0812 error 3.5% rate 0.01 120k/s 1:05");
+    EXPECT_EQ(ShortEpochLine(epoch, nullptr, 40, 65, 60), "3/40: loss 0.0744 error 3.1% rate 0.01 120k/s 1:05");
+    EXPECT_EQ(ShortEpochLine(epoch, &validation, 40, 65, 70),
+              "3/40: 0.0744 3.1% Validation loss 0.0812 error 3.5% rate 0.01 1:05");
     EXPECT_EQ(ShortEpochLine(epoch, &validation, 40, 65, 60),
-              "3/40: 0.0744 error 3.1% Validation loss 0.0812 error 3.5% 1:05");
+              "3/40: 0.0744 3.1% Validation loss 0.0812 error 3.5% 1:05");
 }
 
 TEST(ShortLogTest, CountsAreShort)

@@ -142,6 +142,9 @@ public:
 
     void Evaluate(Vectors& outputs) override
     {
+        for (const auto& entry : outputs)
+            if (entry.second == nullptr)
+                throw std::runtime_error("output '" + NarrowName(entry.first) + "' has no vector for its values");
         RequireOutputs(outputs);
         std::size_t samples = 0;
         for (std::size_t i = 0; i < m_evaluator->Inputs().size(); ++i)

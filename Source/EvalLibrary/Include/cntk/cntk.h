@@ -9,7 +9,8 @@
  *     cntk_get(evaluator, 0, CNTK_FLOAT, scores, capacity, &samples);
  *
  * Errors: a function that can fail returns a status. cntk_last_error() has the message. Out parameters are NULL or 0
- * after an error. No exception, signal, output or change of locale or environment leaves the library.
+ * after an error, and so are the members of cntk_node_info. No exception, signal, output or change of locale or
+ * environment leaves the library.
  *
  * Threads: a model never changes, so every thread may use it at any time. An evaluator is used by one thread at a time;
  * different evaluators run at once. Evaluators of one model share its parameters.

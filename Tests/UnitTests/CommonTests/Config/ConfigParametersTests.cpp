@@ -263,7 +263,7 @@ TEST(ConfigParametersTests, Arrays)
               "error: an element of an empty array was requested");
     EXPECT_EQ(ReportOf(ErrorKind::Config, [] { ConfigParameters::Parse("a=1:2*99999999999")->Require("a").AsArray(); }),
               "    1 | a=1:2*99999999999\n      |     ^~~~~~~~~~~~~\n"
-              "text:1:5: error: 'a' has more than 10000000 elements");
+              "text:1:5: error: 'a' has more than 1000000 elements");
 }
 
 TEST(ConfigParametersTests, SectionsInOtherLanguagesAreNotParsed)

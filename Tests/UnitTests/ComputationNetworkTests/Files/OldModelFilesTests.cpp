@@ -434,5 +434,24 @@ TEST_F(OldModelFiles, RefusesSparseMatricesOutOfBounds)
               "expected ascending offsets of a sparse matrix, at most 2, found 2 and 1");
 }
 
+// Sparse matrices become dense, so the bytes of the file alone do not bound their memory.
+TEST_F(OldModelFiles, BoundsTheDenseFormOfSparseMatrices)
+{
+    const auto withColumns = [&](uint64_t columns)
+    {
+        std::string model = SparseModel(6, {}, {}, {});
+        const std::string header("\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 24); // 0 elements, 3 x 2
+        const size_t place = model.find(header);
+        model.replace(place + 8, 8, reinterpret_cast<const char*>(&columns), 8);
+        WriteBytes(Path("s.dnn"), model);
+        return LoadError("s.dnn");
+    };
+    for (const uint64_t columns : {uint64_t(3000000), uint64_t(4294967295), uint64_t(1) << 62, UINT64_MAX})
+        EXPECT_THAT(
+            withColumns(columns),
+            testing::HasSubstr(Concat("its dense form into 64 times the size of the file and 64 MiB), found 3 x ",
+                                      columns, " with 0 elements")));
+}
+
 } // namespace
 } // namespace cntk

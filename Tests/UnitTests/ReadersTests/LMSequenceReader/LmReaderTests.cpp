@@ -373,6 +373,10 @@ TEST_F(LmReaderTests, MessagesOfVocabularies)
     EXPECT_EQ(errorWith("0 9 </s> 1\n1 8 a 0\n"), "data: " + vocabulary +
                                                       ":2:7: class 0 comes after class 1; expected classes that do not "
                                                       "decrease, since the words of a class must be consecutive");
+    EXPECT_EQ(errorWith("0 9 </s> 0\n1 8 a 2147483647\n"),
+              "data: '" + vocabulary +
+                  "' has class 2147483647 among 2 words; expected classes numbered from 0, at most "
+                  "1000000 of them without words");
     EXPECT_EQ(errorWith("0 9 a 0\n1 8 a 0\n"),
               "data: " + vocabulary + ":2:5: word 'a' occurs twice, it has id 0 already; expected each word once");
     EXPECT_EQ(errorWith("0 9 </s> 0\n1 8 a 0\n"),

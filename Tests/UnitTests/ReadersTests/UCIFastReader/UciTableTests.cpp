@@ -98,6 +98,9 @@ TEST_F(UciTableTests, ColumnsByName)
               "config: 'features' has dim=3, but columns lists 2");
     EXPECT_EQ(Says(text, "customDelimiter=comma", "columns=length:width start=3", "column=kind"),
               "config: 'features' has both start and columns; expected one of them");
+    EXPECT_EQ(Says("length,kind\n1,yes\n", "", "columns=length", "column=kind"),
+              "data: 'features' reads column 'length', but the first line of 'data.csv' has no such name: length,kind; "
+              "columns are separated by blanks; customDelimiter=auto finds another delimiter");
     EXPECT_EQ(Says("1,2,yes\n", "customDelimiter=comma", "columns=length", "column=2").substr(0, 60),
               "data: 'features' reads column 'length', but the first line o");
 }
@@ -112,6 +115,14 @@ TEST_F(UciTableTests, EmptyCells)
               (std::vector<Sample>{{{1.5, 2}, {1}}, {{-3, -1}, {0}}, {{5, 6}, {1}}}));
     EXPECT_EQ(Says(text, "customDelimiter=comma", "dim=2 missing=none"),
               "config: missing=none of 'features' is no number");
+    const std::string statistics = "a,b,c\nNA,2,\n,?,no\n";
+    EXPECT_EQ(Read(statistics, "customDelimiter=comma", "dim=2 missing=7:8", "start=2 labelDim=3 missing=yes"),
+              (std::vector<Sample>{{{7, 2}, {1}}, {{7, 8}, {0}}}));
+    EXPECT_EQ(Says(statistics, "customDelimiter=comma"),
+              "data: data.csv:2:1: column 0 (a) (counted from 0) is 'NA'; expected a value in each column, or "
+              "missing=<value> in the block 'features'");
+    EXPECT_EQ(Says(text, "customDelimiter=comma", "dim=2 missing=1:2:3"),
+              "config: missing of 'features' lists 3 values; expected one, or one for each of the 2 columns");
     EXPECT_EQ(Says("1,2\n", "customDelimiter=comma").substr(0, 56),
               "data: data.csv:1:4: the line has 2 columns, but 'labels'");
 }

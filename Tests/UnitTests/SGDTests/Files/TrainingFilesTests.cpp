@@ -1,5 +1,6 @@
 // Names of models and checkpoints, the make mode table, obsolete checkpoints.
 #include "Common/File.h"
+#include "CommonTests/ThrownErrors.h"
 #include "SGD/Files/TrainingFiles.h"
 #include "SGDTests/TrainingFixture.h"
 
@@ -242,6 +243,19 @@ TEST_F(TrainingFilesTest, TemporariesOfAllNetworksAreStale)
     stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
     EXPECT_EQ(stale, (std::vector<std::string>{Path("m.dnn.0.2.tmp"), Path("m.dnn.0.tmp"), Path("m.dnn.1.2.tmp"),
                                                Path("m.dnn.1.tmp"), Path("m.dnn.2.ckp.tmp")}));
+}
+
+// A training that takes an unreadable folder for an empty one would start again, or remove its start model.
+TEST_F(TrainingFilesTest, AFolderThatCannotBeListedIsAnError)
+{
+    std::filesystem::create_symlink("loop", Path("loop"));
+    const TrainingFiles files(Path("loop/m.dnn"), 4);
+    EXPECT_EQ(MessageOf(ErrorKind::Device, [&] { (void)files.LaterModels(0); }),
+              "cannot list folder '" + Path("loop") + "', which has the models of '" + Path("loop/m.dnn") +
+                  "': Too many levels of symbolic links");
+    EXPECT_TRUE(TrainingFiles(Path("nosuch/m.dnn"), 4).LaterModels(0).empty());
+    Touch("file", 1);
+    EXPECT_TRUE(TrainingFiles(Path("file/m.dnn"), 4).LaterModels(0).empty());
 }
 
 } // namespace cntk

@@ -72,6 +72,8 @@ void Convert(const From* from, size_t count, To* to)
 template <class To>
 void ConvertFrom(DataType type, const void* from, size_t count, To* to)
 {
+    if (count == 0) // the pointers may be null
+        return;
     if (type == DataTypeOf<To>())
         std::memcpy(to, from, count * sizeof(To));
     else

@@ -317,7 +317,9 @@ void EvaluationPlan::FuseLookups(const std::vector<ComputationNodePtr>& keepValu
 {
     for (size_t i = 0; i < m_steps.size(); i++)
     {
-        if (m_steps[i].kind != PlanStep::Kind::Node || !IsEmbedding(*m_steps[i].nodes.front()))
+        // A step without nodes has been merged into a later one.
+        if (m_steps[i].kind != PlanStep::Kind::Node || m_steps[i].nodes.empty() ||
+            !IsEmbedding(*m_steps[i].nodes.front()))
             continue;
         const ComputationNodePtr embedding = m_steps[i].nodes.front();
         const auto isEmbedding = [&](const ComputationNodePtr& node) { return node == embedding; };

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from Scenarios import CNTK, SCENARIOS, contents, differences, run_cntk
+from Scenarios import CNTK, SCENARIOS, contents, differences, finish, run_cntk
 
 # Kind of the calls, value of errno (0: half of the bytes), whether all later calls fail, least bytes of an allocation.
 FAULTS = {
@@ -36,7 +36,7 @@ FAULTS = {
     "thread": ("thread", errno.EAGAIN, 0), "thread-lasts": ("thread", errno.EAGAIN, 1), "plugin": ("plugin", errno.ENOENT, 0),
 }
 # The decoder leaves out utterances that it cannot read, and ends with the code of data errors.
-PARTIAL = dict.fromkeys(("decode", "decode2"), (["go.sll"], ["no.sll"], ["go.sll", "no.sll"]))
+PARTIAL = dict.fromkeys(("decode", "decode2"), (["data/go.sll"], ["data/no.sll"], ["data/go.sll", "data/no.sll"]))
 SMALL = 16384  # bytes of an allocation that memory-small counts
 EXIT_CODES = (0, 2, 3, 4, 5, 6, 75)
 DATA_ERROR = 4
@@ -173,10 +173,7 @@ def main():
                 if codes:
                     print("%-12s %-18s %7d  %s" % (name, fault, sum(codes.values()), ", ".join(
                         "%s (%d)" % pair for pair in sorted(codes.items(), key=str))), flush=True)
-    for finding in findings:
-        print("FOUND " + finding)
-    print("%d faults, %d findings, %.0f s" % (total, len(findings), time.monotonic() - began))
-    sys.exit(1 if findings or total == 0 else 0)
+    finish(total, "faults", findings, began)
 
 
 if __name__ == "__main__":

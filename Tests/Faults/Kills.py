@@ -21,9 +21,7 @@ import time
 
 import Scenarios
 from Scenarios import CNTK, config, write_common, write_old_model, write_sentences
-
-sys.path.insert(0, str(Scenarios.ROOT / "Tests/EndToEndTests"))
-from EndToEnd import Instants  # noqa: E402
+from EndToEnd import Instants
 
 OFTEN = "minutes=0.00005"  # saves the place within the epoch every 3 ms
 # Arguments, number of processes, and the part of the kills in percent.

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from Scenarios import CNTK, SCENARIOS, config, contents, differences, prepare_train, run_cntk
+from Scenarios import CNTK, SCENARIOS, config, contents, differences, finish, prepare_train, run_cntk
 
 HEAD = struct.Struct("<IIQqqIIQ")
 OPEN, CREAT, WRITE, PWRITE, FSYNC, FDATASYNC, FTRUNCATE, RENAME, MKDIR, UNLINK = 2, 85, 1, 18, 74, 75, 77, 82, 83, 87
@@ -182,10 +182,7 @@ def main():
             findings += found
             print("%-12s %8d %8d  %s" % (name, changes, states, "same files" if not found else "%d findings" % len(found)),
                   flush=True)
-    for finding in findings:
-        print("FOUND " + finding)
-    print("%d states, %d findings, %.0f s" % (total, len(findings), time.monotonic() - began))
-    sys.exit(1 if findings or total == 0 else 0)
+    finish(total, "states", findings, began)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,14 @@ import random
 import struct
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CNTK = pathlib.Path(os.environ.get("CNTK", ROOT / "build/bin/cntk")).absolute()
 TIMEOUT = 60
+
+sys.path.insert(0, str(ROOT / "Tests/EndToEndTests"))
+from SmallDecoding import write_task  # noqa: E402
 
 HEAD = """precision=double
 traceLevel=0
@@ -70,34 +74,6 @@ SENTENCES = """Pair=[
   decoderReader=[ readerType=CNTKTextFormatReader; file=pairs.dec.ctf; randomize=auto
     input=[ features=[ alias=prev; dim=5; format=sparse ]; labels=[ dim=5; format=sparse ] ] ]
 ]
-"""
-GRAPH = """0 1 <s>
-1 2 [sil]
-2 3 [a]
-3 4 go
-4 2 [b]
-2 5 [c] 0.2231436
-5 6 no
-6 2 [b]
-2 8 [sil]
-8 9 </s>
-9
-"""
-LM = """\\data\\
-ngram 1=4
-ngram 2=2
-
-\\1-grams:
--0.7 </s>
--99 <s> -0.3
--0.5 go -0.4
--0.5 no
-
-\\2-grams:
--0.4 <s> go
--0.3 go no
-
-\\end\\
 """
 PRECOMPILE = ["argon", "-precompile", "true", "-infsm", "graph.txt", "-transition-file", "transitions", "-model-map", "models",
               "-graph", "g.dg"]
@@ -239,16 +215,7 @@ def prepare_convert(folder):
 
 
 def prepare_decode(folder):
-    (folder / "graph.txt").write_text(GRAPH)
-    (folder / "transitions").write_text("[sil] -0.36 -1.2\n[a] -0.7 -0.7\n[b] -0.51 -0.92\n[c] -0.22 -1.61\n")
-    (folder / "models").write_text("sil sil\na a\nb b\nc c\n")
-    (folder / "map").write_text("[sil] 0\n[a] 1\n[b] 2\n[c] 3\n")
-    (folder / "lm").write_text(LM)
-    (folder / "list.scp").write_text("go.sll=go.sll\nno.sll=no.sll[0,4]\n")
-    for name, states in (("go.sll", [0, 1, 1, 2, 0]), ("no.sll", [0, 3, 3, 2, 0, 0])):
-        frames = [[3.0 if row == state else -3.0 for row in range(4)] for state in states]
-        (folder / name).write_bytes(struct.pack(">iihh", len(frames), 100000, 16, 9) +
-                                    b"".join(struct.pack(">4f", *frame) for frame in frames))
+    write_task(folder)
     (folder / "out").mkdir()
 
 
@@ -281,3 +248,11 @@ SCENARIOS = {
     "decode": (prepare_decode_with_graph, DECODE),
     "decode2": (prepare_decode_with_graph, DECODE + ["-threads", "2"]),
 }
+
+
+def finish(total, noun, findings, began):
+    """Prints the findings and ends the driver: with 1 if there are any, or if nothing was tried."""
+    for finding in findings:
+        print("FOUND " + finding)
+    print("%d %s, %d findings, %.0f s" % (total, noun, len(findings), time.monotonic() - began))
+    sys.exit(1 if findings or total == 0 else 0)

@@ -4,12 +4,13 @@
 #include "ActionsLib/NewConfig/NewFiles.h"
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/ImageHeader.h"
 #include "Common/Text.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <sstream>
+#include <optional>
 
 namespace cntk
 {
@@ -49,50 +50,13 @@ std::vector<std::string> EntriesOf(const std::string& folder, bool wantsFolders)
     return names;
 }
 
-size_t BigEndian(std::string_view bytes, size_t at, size_t count)
+std::optional<ImageHeader> HeaderOf(const std::string& path)
 {
-    size_t number = 0;
-    for (size_t i = 0; i < count; ++i)
-        number = number << 8 | uint8_t(bytes[at + i]);
-    return number;
-}
-
-ImageSize SizeOfPng(std::string_view bytes)
-{
-    constexpr size_t c_header = 26;
-    constexpr char c_gray = 0, c_grayWithAlpha = 4;
-    if (bytes.size() < c_header)
-        return {};
-    const char type = bytes[25];
-    return {BigEndian(bytes, 16, 4), BigEndian(bytes, 20, 4), type == c_gray || type == c_grayWithAlpha ? 1u : 3u};
-}
-
-// Walks over the segments to the frame header: FF C0 .. FF CF but C4, C8 and CC.
-ImageSize SizeOfJpeg(std::string_view bytes)
-{
-    for (size_t at = 2; at + 10 <= bytes.size() && bytes[at] == '\xFF';)
-    {
-        const auto marker = uint8_t(bytes[at + 1]);
-        if (marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC)
-            return {BigEndian(bytes, at + 7, 2), BigEndian(bytes, at + 5, 2), bytes[at + 9] == 1 ? 1u : 3u};
-        at += marker == 0xFF ? 1 : 2 + BigEndian(bytes, at + 2, 2);
-    }
-    return {};
-}
-
-ImageSize SizeOfPnm(std::string_view bytes)
-{
-    ImageSize size;
-    std::istringstream text{std::string(bytes.substr(2))};
-    text >> std::ws;
-    while (text.peek() == '#')
-    {
-        std::string comment;
-        std::getline(text, comment);
-    }
-    text >> size.width >> size.height;
-    size.channels = bytes[1] == '3' || bytes[1] == '6' ? 3 : 1;
-    return text ? size : ImageSize{};
+    constexpr size_t c_bytesToRead = size_t(1) << 16;
+    const PiecewiseFile file(path);
+    std::string bytes(std::min(file.Size(), c_bytesToRead), '\0');
+    file.Read(0, bytes.data(), bytes.size());
+    return ReadImageHeader(bytes);
 }
 
 FoundImages FindImages(const std::string& folder)
@@ -109,11 +73,13 @@ FoundImages FindImages(const std::string& folder)
             const std::string path = folder + "/" + name + "/" + images[i];
             found.lines.push_back(path + "\t" + name);
             found.classIds.push_back(found.classes.size());
-            const ImageSize size = i < c_imagesToInspect ? SizeOfImage(path) : ImageSize();
-            if (size.width == 0)
+            if (i >= c_imagesToInspect)
                 continue;
-            smallest = std::min({smallest, size.width, size.height});
-            found.channels = std::max(found.channels, size.channels);
+            if (const std::optional<ImageHeader> header = HeaderOf(path))
+            {
+                smallest = std::min({smallest, header->width, header->height});
+                found.channels = std::max(found.channels, header->channels);
+            }
         }
         found.classes.push_back(name);
     }
@@ -207,21 +173,6 @@ std::string ImageConfigText(const FoundImages& images, const NewFiles& files, co
 }
 
 } // namespace
-
-ImageSize SizeOfImage(const std::string& path)
-{
-    constexpr size_t c_bytesToRead = size_t(1) << 16;
-    const PiecewiseFile file(path);
-    std::string bytes(std::min(file.Size(), c_bytesToRead), '\0');
-    file.Read(0, bytes.data(), bytes.size());
-    if (bytes.starts_with("\x89PNG"))
-        return SizeOfPng(bytes);
-    if (bytes.starts_with("\xFF\xD8"))
-        return SizeOfJpeg(bytes);
-    if (bytes.size() > 2 && bytes[0] == 'P' && bytes[1] >= '2' && bytes[1] <= '6')
-        return SizeOfPnm(bytes);
-    return {};
-}
 
 std::string WriteImageConfig(const NewConfigRequest& request)
 {

@@ -1,8 +1,8 @@
 // Decoding and transforming images with OpenCV.
 #include "Common/Error.h"
 #include "Common/File.h"
+#include "Common/ImageHeader.h"
 #include "Readers/ImageReader/ImageReader.h"
-#include "Readers/ImageReader/ImageSize.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -68,6 +68,18 @@ bool EndsEarly(const std::vector<char>& bytes)
     while (at + 4 <= text.size() && text[at] == marker && text[at + 1] != scan)
         at += text[at + 1] == marker ? 1 : 2 + (size_t(uint8_t(text[at + 2])) << 8 | uint8_t(text[at + 3]));
     return at >= text.size() || text.find(c_endOfJpeg, at) == std::string_view::npos;
+}
+
+// Fails (Data) if the decoded pixels take more than 512 MiB and 2000 bytes for each byte of the file. OpenCV allocates
+// all pixels that a header promises before it reads the first one. It limits the pixels of other formats to 2^30.
+void RequireLikelySize(std::string_view file, const std::string& path)
+{
+    constexpr size_t channels = 3;
+    const size_t mostPixels = ((size_t(512) << 20) + 2000 * file.size()) / channels;
+    const std::optional<ImageHeader> header = ReadImageHeader(file);
+    if (header && header->height != 0 && header->width > mostPixels / header->height)
+        Fail(ErrorKind::Data, "image '", path, "' is damaged: it promises ", header->width, " x ", header->height,
+             " pixels; expected at most ", mostPixels, " pixels in ", file.size(), " bytes");
 }
 
 cv::Mat Decode(const std::string& path, std::vector<char>& bytes, bool isGray)

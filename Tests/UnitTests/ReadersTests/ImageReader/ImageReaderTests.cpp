@@ -1,6 +1,5 @@
 // ImageReader: order of pixels and elements, crops, views, means, order of images; messages about bad files.
 #include "Readers/ImageReader/ImageReader.h"
-#include "Readers/ImageReader/ImageSize.h"
 #include "ReadersTests/SequenceTestTools.h"
 
 #include <algorithm>
@@ -415,24 +414,6 @@ TEST_F(ImageReaderTests, BadLists)
                   ":1:1: there is no file name before the tab; expected the image's file, a tab and its class");
     Write("map.txt", "\n \t\n");
     EXPECT_EQ(ErrorOf(features), "data: list of images '" + list + "' names no image");
-}
-
-TEST_F(ImageReaderTests, SizesInHeaders)
-{
-    const auto sizeOf = [](std::string_view file)
-    {
-        const std::optional<ImageSize> size = ReadImageSize(file);
-        return size ? Concat(size->width, " x ", size->height) : std::string("none");
-    };
-    EXPECT_EQ(sizeOf("P6\n# c 9\n 30 \t20\n255\n"), "30 x 20");
-    EXPECT_EQ(sizeOf("P5 30"), "none");
-    EXPECT_EQ(sizeOf({"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\0\2", 24}), "256 x 2");
-    EXPECT_EQ(sizeOf({"\xFF\xD8\xFF\xE0\0\4ab\xFF\xFF\xC2\0\x11\x08\1\0\0\2\3", 19}), "2 x 256");
-    EXPECT_EQ(sizeOf(std::string("BM") + std::string(12, 'x') + std::string("\x28\0\0\0\3\0\0\0\xFF\xFF\xFF\xFF", 12)),
-              "3 x 1");
-    EXPECT_EQ(sizeOf(std::string("BM") + std::string(12, 'x') + std::string("\x0C\0\0\0\3\0\4\0\0\0\0\0", 12)),
-              "3 x 4");
-    EXPECT_EQ(sizeOf("GIF89a"), "none");
 }
 
 TEST_F(ImageReaderTests, PromisesOfHugeImages)

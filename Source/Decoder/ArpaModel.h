@@ -75,8 +75,9 @@ private:
     std::string m_path;
     size_t m_order = 0;
     std::unordered_map<std::string, uint32_t> m_wordIds;
-    std::vector<Node> m_nodes;  // node 0 is the empty context
-    std::vector<Entry> m_table; // open addressing; a power of two
+    std::vector<Node> m_nodes;     // node 0 is the empty context
+    std::vector<Entry> m_unigrams; // by word: most n-grams are not listed and end here
+    std::vector<Entry> m_table;    // longer n-grams: open addressing; a power of two
     size_t m_used = 0;
     uint32_t m_startHistory = 0;
 };

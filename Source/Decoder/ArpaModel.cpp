@@ -197,6 +197,7 @@ ArpaModel::ArpaModel(const std::string& path, const std::string& sentenceStart, 
     : m_path(path), m_table(1024)
 {
     Parser(*this, path).Parse(sentenceStart, sentenceEnd);
+    FillFilter();
     LinkNodes();
     const Entry* const start = Find(0, FindWord(sentenceStart));
     m_startHistory = start->node;
@@ -213,8 +214,11 @@ const ArpaModel::Entry* ArpaModel::Find(uint32_t node, uint32_t word) const
     if (node == 0)
         return &m_unigrams[word];
     const uint64_t key = KeyOf(node, word);
+    const size_t hash = SlotOf(key);
+    if (const size_t bit = hash & (64 * m_filter.size() - 1); (m_filter[bit / 64] >> bit % 64 & 1) == 0)
+        return nullptr;
     const size_t mask = m_table.size() - 1;
-    for (size_t slot = SlotOf(key) & mask;; slot = (slot + 1) & mask)
+    for (size_t slot = hash & mask;; slot = (slot + 1) & mask)
     {
         if (m_table[slot].key == key)
             return &m_table[slot];
@@ -264,6 +268,17 @@ uint32_t ArpaModel::ContextOf(uint32_t node) const
     while (node != 0 && !m_nodes[node].hasChildren && m_nodes[node].backoff == 0)
         node = m_nodes[node].shorter;
     return node;
+}
+
+void ArpaModel::FillFilter()
+{
+    m_filter.assign(m_table.size() / 16, 0); // four bits for each slot
+    for (const Entry& entry : m_table)
+        if (entry.key != c_emptyKey)
+        {
+            const size_t bit = SlotOf(entry.key) & (64 * m_filter.size() - 1);
+            m_filter[bit / 64] |= uint64_t(1) << bit % 64;
+        }
 }
 
 void ArpaModel::LinkNodes()

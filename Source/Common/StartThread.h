@@ -2,12 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <thread>
 
 namespace cntk
 {
 
-// Fails (Device) if the system starts no further thread.
+// Fail (Device) if the system starts no further thread.
 std::thread StartThread(std::function<void()> body);
+// The future waits for the end of body and rethrows its exception.
+std::future<void> StartTask(std::function<void()> body);
 
 } // namespace cntk

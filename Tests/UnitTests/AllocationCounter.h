@@ -31,6 +31,8 @@ void* CountedAllocate(size_t bytes, std::align_val_t alignment)
 
 } // namespace
 
+// g++ sees a mismatch where it inlines only one of new and delete.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 // Replaces all forms, so that a sanitizer's new never meets our delete.
 void* operator new(size_t bytes)
 {

@@ -190,10 +190,13 @@ void LoopStep::MultiplyGroup(Group& group, const Part& part) const
     }
     if (!IsRepeated(group, part.time))
         return group.weights.Multiply(operand, value);
-    if (std::exchange(group.isPacked, true))
+    if (group.isPacked) // always, if several threads share the group
         group.weights.Multiply(operand.Columns(0, 1), value.Columns(0, 1));
     else
+    {
         group.weights.PackAndMultiply(group.parts, operand.Columns(0, 1), value.Columns(0, 1));
+        group.isPacked = true;
+    }
     if (part.sequences > 1)
         Ops::Elementwise(ElementwiseOp::Copy, value.Columns(0, 1), value.Columns(1, part.sequences - 1));
 }

@@ -7,6 +7,7 @@
 #include "Math/Cpu/HostDevice.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace cntk
 {
@@ -45,6 +46,10 @@ std::shared_ptr<Device> MakeCpuDevice(const CpuOptions& options)
     const int allowed = AllowedCores();
     CpuOptions resolved = options;
     resolved.threads = options.threads > 0 ? std::min(options.threads, allowed) : allowed;
+#ifdef __SANITIZE_THREAD__ // one thread has no races, and a machine may have few cores
+    if (const char* const threads = std::getenv("CNTK_TSAN_THREADS"))
+        resolved.threads = std::max(std::atoi(threads), 1);
+#endif
     return std::make_shared<CpuDevice>(BestInstructionSet(), resolved);
 }
 

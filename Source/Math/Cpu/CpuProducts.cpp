@@ -64,7 +64,7 @@ private:
 
 // Sums of inner products: terms that are added up on the way, and multiply-adds that are worth a thread.
 constexpr size_t c_mostTerms = 16;
-constexpr size_t c_workPerThread = 250'000;
+constexpr size_t c_workPerThread = 250'000 / c_finerSplit;
 
 } // namespace
 

@@ -15,7 +15,7 @@ namespace
 {
 
 // Multiply-adds that are worth another thread (some 8 microseconds of work).
-constexpr double c_workPerThread = 250e3;
+constexpr double c_workPerThread = 250e3 / c_finerSplit;
 // From this work per thread on, there are twice as many tiles as threads: a thread that loses its core then delays
 // less.
 constexpr double c_workForSpareTiles = 8e6;

@@ -24,6 +24,7 @@ struct OpenBlas
                            int lda, const double* b, int ldb, double beta, double* c, int ldc);
     Sgemm sgemm = nullptr;
     Dgemm dgemm = nullptr;
+    void (*setThreads)(int) = nullptr; // null if the library does not use OpenMP
     std::string core;
 
     OpenBlas()
@@ -37,8 +38,10 @@ struct OpenBlas
             return;
         sgemm = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
         dgemm = reinterpret_cast<Dgemm>(dlsym(library, "cblas_dgemm"));
-        if (auto setThreads = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads")))
-            setThreads(1);
+        if (auto setAllThreads = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads")))
+            setAllThreads(1);
+        // Otherwise its OpenMP would start threads from each of ours. The setting belongs to the calling thread.
+        setThreads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
         if (auto coreName = reinterpret_cast<char* (*)()>(dlsym(library, "openblas_get_corename")))
             core = coreName();
     }
@@ -46,6 +49,13 @@ struct OpenBlas
     static const OpenBlas& Get()
     {
         static const OpenBlas library;
+        return library;
+    }
+    static const OpenBlas& ForThisThread()
+    {
+        const OpenBlas& library = Get();
+        if (library.setThreads != nullptr)
+            library.setThreads(1);
         return library;
     }
 };
@@ -58,14 +68,14 @@ constexpr int TransposeCode(bool transposed)
 
 void OpenBlasFloat(const GemmTask<float>& t)
 {
-    OpenBlas::Get().sgemm(c_columnMajor, TransposeCode(t.transA), TransposeCode(t.transB), int(t.m), int(t.n), int(t.k),
-                          t.alpha, t.a, int(t.lda), t.b, int(t.ldb), t.beta, t.c, int(t.ldc));
+    OpenBlas::ForThisThread().sgemm(c_columnMajor, TransposeCode(t.transA), TransposeCode(t.transB), int(t.m), int(t.n),
+                                    int(t.k), t.alpha, t.a, int(t.lda), t.b, int(t.ldb), t.beta, t.c, int(t.ldc));
 }
 
 void OpenBlasDouble(const GemmTask<double>& t)
 {
-    OpenBlas::Get().dgemm(c_columnMajor, TransposeCode(t.transA), TransposeCode(t.transB), int(t.m), int(t.n), int(t.k),
-                          t.alpha, t.a, int(t.lda), t.b, int(t.ldb), t.beta, t.c, int(t.ldc));
+    OpenBlas::ForThisThread().dgemm(c_columnMajor, TransposeCode(t.transA), TransposeCode(t.transB), int(t.m), int(t.n),
+                                    int(t.k), t.alpha, t.a, int(t.lda), t.b, int(t.ldb), t.beta, t.c, int(t.ldc));
 }
 
 // ---- oneDNN ---------------------------------------------------------------------------------------------------------

@@ -15,10 +15,10 @@ namespace
 {
 
 // Multiply-adds that are worth another thread (some 8 microseconds of work).
-constexpr double c_workPerThread = 250e3;
+constexpr double c_workPerThread = 250e3 / c_finerSplit;
 // Rows of one packing task, and elements from which threads share the packing.
 constexpr size_t c_rowsTogether = 64;
-constexpr size_t c_leastShared = size_t(1) << 16;
+constexpr size_t c_leastShared = (size_t(1) << 16) / c_finerSplit;
 
 template <class T>
 GemmTask<T> TaskOf(const MatrixView& a, bool transposed)

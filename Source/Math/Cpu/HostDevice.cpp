@@ -1,17 +1,14 @@
 // Allocates host memory aligned to cache lines, larger pieces in large pages where the system has them.
 #include "Math/Cpu/HostDevice.h"
 
+#include "Common/FreeMemory.h"
 #include "Math/Device.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
-#include <string>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace cntk
 {
@@ -132,26 +129,6 @@ constexpr bool c_sharesPages = false;
 #else
 constexpr bool c_sharesPages = true;
 #endif
-
-// Returns the memory that is available within the limit of this process's address space (ulimit -v). 0: unknown.
-size_t FreeHostMemory()
-{
-    size_t available = 0;
-    std::ifstream system("/proc/meminfo");
-    for (std::string name, rest; system >> name; std::getline(system, rest))
-        if (name == "MemAvailable:" && system >> available)
-            break;
-    available *= 1024;
-    rlimit limit{};
-    size_t pages = 0;
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        std::ifstream("/proc/self/statm") >> pages)
-    {
-        const size_t used = pages * size_t(sysconf(_SC_PAGESIZE));
-        available = std::min(available, size_t(limit.rlim_cur) - std::min(used, size_t(limit.rlim_cur)));
-    }
-    return available;
-}
 
 } // namespace
 

@@ -189,7 +189,7 @@ namespace
 {
 
 // Multiply-adds that are worth another thread.
-constexpr double c_workPerThread = 250e3;
+constexpr double c_workPerThread = 250e3 / c_finerSplit;
 
 } // namespace
 

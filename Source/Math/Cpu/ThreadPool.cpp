@@ -124,7 +124,7 @@ void ThreadPool::RunShared(size_t tasks, Function function, void* body)
 
 bool ThreadPool::IsBetterAlone()
 {
-    return m_aloneUntil != Clock::time_point{} && Clock::now() < m_aloneUntil;
+    return c_finerSplit == 1 && m_aloneUntil != Clock::time_point{} && Clock::now() < m_aloneUntil;
 }
 
 void ThreadPool::NoteJob(Clock::duration alone, Clock::duration together)
@@ -146,6 +146,8 @@ size_t ThreadPool::TakeTasks(uint32_t round, size_t thread)
         } while (!m_next.compare_exchange_weak(next, next + 1, std::memory_order_acq_rel, std::memory_order_acquire));
         m_function.load(std::memory_order_relaxed)(m_body.load(std::memory_order_relaxed), uint32_t(next), thread);
         m_unfinished.fetch_sub(1, std::memory_order_acq_rel);
+        if (c_finerSplit > 1)
+            std::this_thread::sleep_for(std::chrono::microseconds(1)); // another thread takes the next task
     }
 }
 

@@ -1,5 +1,6 @@
 #include "SGD/Parallel/GradientExchange.h"
 
+#include "Common/StartThread.h"
 #include "Math/Operations.h"
 
 #include <algorithm>
@@ -239,8 +240,7 @@ size_t GradientExchange::SumBuffered(Typed<ElemType>& typed, size_t columns)
     for (Parameter& parameter : m_parameters)
         std::swap(parameter.now, parameter.pending);
     m_pendingColumns = columns;
-    m_sum = std::async(std::launch::async,
-                       [this, &typed, size] { Sum(*m_background, typed, std::span(typed.pending.data(), size)); });
+    m_sum = StartTask([this, &typed, size] { Sum(*m_background, typed, std::span(typed.pending.data(), size)); });
     return before;
 }
 

@@ -4,6 +4,7 @@
 #include "Math/Device.h"
 #include "ReferenceBackend/ReferenceDevice.h"
 
+#include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +36,10 @@ TEST(DeviceTests, AutoLogsWhyItTakesTheCpu)
 
 TEST(DeviceTests, DescribesItself)
 {
-    EXPECT_THAT(MakeCpuDevice({.threads = 1})->Describe(), testing::StartsWith("CPU (1 thread, "));
+    if (std::getenv("CNTK_TSAN_THREADS") == nullptr) // which replaces the number
+    {
+        EXPECT_THAT(MakeCpuDevice({.threads = 1})->Describe(), testing::StartsWith("CPU (1 thread, "));
+    }
     EXPECT_EQ(MakeReferenceDevice()->Describe(), "Reference (1 thread)");
     EXPECT_TRUE(MakeCpuDevice()->IsHostMemory());
 }

@@ -13,7 +13,7 @@ shared := $(abspath $(CNTK_TEST_SHARED))
 configure = cmake -S . -G Ninja -DCNTK_TEST_SHARED="$(shared)"
 ctest = ctest -j $(JOBS) --output-on-failure
 
-.PHONY: all product configured packages packages-product packages-demo demo test debug asan fuzz bench faults docs format tidy install package packages-deb tarball dist clean
+.PHONY: all product configured packages packages-product packages-demo demo test debug asan tsan fuzz bench faults docs format tidy install package packages-deb tarball dist clean
 
 all: configured
 	cmake --build $(BUILD) -j $(JOBS)
@@ -51,6 +51,15 @@ asan: packages
 	    -DCNTK_SANITIZE=$(SANITIZERS) -DCNTK_CUDA=OFF $(CMAKE_FLAGS)
 	cmake --build $(BUILD)-asan -j $(JOBS)
 	$(ctest) --test-dir $(BUILD)-asan -L unit
+
+# ThreadSanitizer: the unit tests with devices of 2 and of 4 threads, then runs of the program in which other threads meet.
+tsan: packages
+	$(configure) -B $(BUILD)-tsan -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+	    -DCNTK_SANITIZE=thread -DCNTK_CUDA=OFF $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-tsan -j $(JOBS)
+	CNTK_TSAN_THREADS=2 $(ctest) --test-dir $(BUILD)-tsan -L unit
+	CNTK_TSAN_THREADS=4 $(ctest) --test-dir $(BUILD)-tsan -L unit
+	CNTK_TSAN_THREADS=1 $(ctest) --test-dir $(BUILD)-tsan -R '^EndToEnd\.(Argon|Gzip|SparseReaders)$$'
 
 # Fuzz targets for clang's libFuzzer in $(BUILD)-fuzz/fuzz; Tests/Fuzz/Campaign.sh runs them.
 fuzz: packages
@@ -98,4 +107,4 @@ tarball: packages-product
 dist: package tarball
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-debug $(BUILD)-asan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-debug $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz

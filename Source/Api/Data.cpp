@@ -15,19 +15,46 @@ namespace cntk::Api
 namespace
 {
 
-// Copies the steps of all sequences to their columns. Source and target may differ in the element type.
 template <class From, class To>
-void PackSteps(const InputData& data, const SequencePacking& packing, size_t rows, To* target)
+void CopyElements(const From* from, size_t count, To* to)
 {
-    const size_t stride = packing.Rows() * rows;
-    for (size_t sequence = 0; sequence < data.count; sequence++)
+    constexpr size_t c_block = 16; // compilers vectorize a loop of fixed length
+    size_t done = 0;
+    if constexpr (!std::is_same_v<From, To>)
+        for (; done + c_block <= count; done += c_block)
+            for (size_t i = 0; i < c_block; i++)
+                to[done + i] = To(from[done + i]);
+    std::copy_n(from + done, count - done, to + done);
+}
+
+// Copies the steps of a block to columns that lie `stride` elements apart.
+template <class From, class To>
+void CopySteps(const From* from, const BlockForm& form, size_t steps, size_t rows, To* to, size_t stride)
+{
+    if (form.element == 1)
     {
-        const SequencePacking::Place place = packing.Places()[sequence];
-        const From* from = static_cast<const From*>(data.blocks[sequence]);
-        To* to = target + (place.begin * packing.Rows() + place.row) * rows;
-        for (size_t step = 0; step < data.lengths[sequence]; step++, from += rows, to += stride)
-            std::copy_n(from, rows, to);
+        if (size_t(form.step) == rows && stride == rows)
+            return CopyElements(from, steps * rows, to);
+        for (size_t step = 0; step < steps; step++, from += form.step, to += stride)
+            CopyElements(from, rows, to);
+        return;
     }
+    constexpr size_t c_tile = 16; // steps, whose elements are neighbours in Fortran's order
+    for (size_t first = 0; first < steps; first += c_tile)
+        for (size_t row = 0; row < rows; row++)
+        {
+            const From* element = from + ptrdiff_t(first) * form.step + ptrdiff_t(row) * form.element;
+            for (size_t step = first; step < std::min(first + c_tile, steps); step++, element += form.step)
+                to[step * stride + row] = To(*element);
+        }
+}
+
+template <class ElemType>
+void CopyBlock(const InputData& data, size_t block, size_t steps, size_t rows, ElemType* to, size_t stride)
+{
+    const BlockForm form = data.forms.empty() ? BlockForm{data.type, ptrdiff_t(rows), 1} : data.forms[block];
+    VisitType(form.type, [&](auto tag)
+              { CopySteps(static_cast<const decltype(tag)*>(data.blocks[block]), form, steps, rows, to, stride); });
 }
 
 // Clears the columns after the last sequence of each row of the packing.
@@ -44,9 +71,6 @@ void ClearGaps(const InputData& data, const SequencePacking& packing, size_t row
         for (size_t step = used[row]; step < packing.TimeSteps(); step++)
             std::fill_n(target + (step * packing.Rows() + row) * rows, rows, ElemType(0));
 }
-
-template <class ElemType>
-using OtherType = std::conditional_t<std::is_same_v<ElemType, float>, double, float>;
 
 } // namespace
 
@@ -92,22 +116,23 @@ ElemType* InputFeeder::Buffer(size_t elements)
 template <class ElemType>
 void InputFeeder::FeedDense(InputValueNode& node, const InputData& data, const SequencePacking& packing)
 {
-    using Other = OtherType<ElemType>;
     const size_t rows = node.SampleElements();
-    if (data.IsFrames() && !data.needsConversion)
+    if (data.IsFrames() && data.forms.empty())
         return FeedColumns(node, data, data.count);
     const size_t columns = data.IsFrames() ? data.count : packing.Columns();
     ElemType* const target = Buffer<ElemType>(columns * rows);
     if (data.IsFrames())
-        std::copy_n(static_cast<const Other*>(data.blocks.front()), columns * rows, target);
+        CopyBlock(data, 0, columns, rows, target, rows);
     else
     {
         if (data.Samples() != columns)
             ClearGaps(data, packing, rows, target);
-        if (data.needsConversion)
-            PackSteps<Other>(data, packing, rows, target);
-        else
-            PackSteps<ElemType>(data, packing, rows, target);
+        for (size_t sequence = 0; sequence < data.count; sequence++)
+        {
+            const SequencePacking::Place place = packing.Places()[sequence];
+            CopyBlock(data, sequence, data.lengths[sequence], rows,
+                      target + (place.begin * packing.Rows() + place.row) * rows, packing.Rows() * rows);
+        }
     }
     node.ReferToDense(target, rows, columns);
 }

@@ -27,6 +27,14 @@ struct SparseRows
     const int32_t* starts = nullptr; // one more than rows
 };
 
+// A dense block in another form: element k of step t is at [t * step + k * element].
+struct BlockForm
+{
+    DataType type = DataType::Float32;
+    ptrdiff_t step = 0;
+    ptrdiff_t element = 1;
+};
+
 struct InputData
 {
     enum class Form
@@ -44,8 +52,8 @@ struct InputData
     bool continuesPass = false;    // packed: sequences may continue those of the minibatch before
     // Dense: a block of samples one after another, in C order. Frames have one block, sequences one each.
     std::vector<const void*> blocks;
-    // True if the blocks hold the other element type (double for float): the feeder converts while it packs.
-    bool needsConversion = false;
+    // Forms of the blocks, which the feeder converts while it packs. Empty: blocks of `type`, in C order.
+    std::vector<BlockForm> forms;
     // Sparse, in place of blocks.
     std::vector<SparseRows> sparse;
     std::shared_ptr<void> owner; // keeps the memory

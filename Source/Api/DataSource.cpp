@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 namespace cntk::Api
@@ -203,6 +205,9 @@ template std::unique_ptr<IDataReader<double>> MakeArrayReader(std::vector<ArrayS
 DataSource::DataSource(const std::string& config, DataType type)
     : m_config(ConfigParameters::Parse(config, "reader")), m_log(std::make_unique<Log>())
 {
+    m_logFile.reset(::fdopen(::memfd_create("log of a reader", MFD_CLOEXEC), "r"));
+    if (m_logFile)
+        m_log->RedirectTo(Concat("/proc/self/fd/", ::fileno(m_logFile.get())));
     const ReaderContext context{*m_config, *m_log};
     VisitType(type,
               [&](auto tag)
@@ -245,6 +250,19 @@ size_t DataSource::TotalSamples()
 bool DataSource::Next(std::vector<std::shared_ptr<const InputData>>& streams)
 {
     return std::visit([&](auto& typed) { return NextOf(typed, streams); }, m_typed);
+}
+
+std::string DataSource::TakeLog()
+{
+    std::string text;
+    char block[4096];
+    ssize_t size = 0;
+    while (m_logFile &&
+           (size = ::pread(::fileno(m_logFile.get()), block, sizeof block, off_t(m_logPosition + text.size()))) > 0)
+        text.append(block, size_t(size));
+    text.resize(text.rfind('\n') + 1); // a line may be incomplete
+    m_logPosition += text.size();
+    return text;
 }
 
 template <class ElemType>

@@ -6,6 +6,7 @@
 #include "Common/Log.h"
 #include "Common/ReaderInterface.h"
 
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <variant>
@@ -31,7 +32,7 @@ std::unique_ptr<IDataReader<ElemType>> MakeArrayReader(std::vector<ArrayStream> 
 class DataSource
 {
 public:
-    // config: the text of a reader's block. Fails as the reader does.
+    // config: the text of a reader's block. Fails as the reader does. The reader's log is for TakeLog.
     DataSource(const std::string& config, DataType type);
     // Reads arrays of one element type.
     DataSource(std::vector<ArrayStream> streams, DataType type, bool isShuffled, uint64_t seed);
@@ -49,6 +50,8 @@ public:
     }
     // The samples of all data.
     size_t TotalSamples();
+    // Returns what the reader has logged since the call before: whole lines.
+    std::string TakeLog();
 
 private:
     template <class ElemType>
@@ -62,6 +65,8 @@ private:
     bool NextOf(Typed<ElemType>& typed, std::vector<std::shared_ptr<const InputData>>& streams);
 
     std::unique_ptr<ConfigParameters> m_config;
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> m_logFile{nullptr, &std::fclose}; // without a name, in memory
+    size_t m_logPosition = 0;
     std::unique_ptr<Log> m_log;
     std::variant<Typed<float>, Typed<double>> m_typed;
 };

@@ -331,7 +331,10 @@ void LoweredNetwork::LowerOperation(const Node& node)
     for (const OperandType& type : types)
         operands.push_back({m_lowered.at(type.node), type.GetShape(), !type.value->axis.empty(), type.node->isSparse});
     AlignBatchAxes(writer, types, operands);
-    m_lowered[&node] = node.operation->Lower(writer, operands);
+    const ComputationNodePtr last = m_lowered[&node] = node.operation->Lower(writer, operands);
+    for (ComputationNodePtr& added : writer.TakeAdded())
+        if (added != last)
+            m_intermediate.emplace_back(std::move(added), &node);
 }
 
 void LoweredNetwork::ConnectDelays()
@@ -355,6 +358,16 @@ void LoweredNetwork::NameNodes(Naming naming)
         if (!node->GivenName().empty() && name != node->GivenName())
             m_changedNames.push_back(node->GivenName() + " -> " + name);
         m_network->Rename(m_lowered.at(node.get()), name);
+    }
+    if (naming == Naming::ForFiles)
+        return;
+    for (const auto& [engineNode, node] : m_intermediate)
+    {
+        const std::string wanted = Concat(node->Name(), ".", engineNode->TypeName());
+        std::string name = wanted;
+        for (size_t number = 2; m_network->Find(name) != nullptr; number++)
+            name = Concat(wanted, "_", number);
+        m_network->Rename(engineNode, name);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace cntk::Api
@@ -56,6 +57,8 @@ private:
     std::unique_ptr<NetworkWriter> m_writer;
     std::vector<NodePtr> m_nodes;
     std::unordered_map<const Node*, ComputationNodePtr> m_lowered;
+    // Further nodes that operations needed, and the operations' nodes, after which messages call them.
+    std::vector<std::pair<ComputationNodePtr, const Node*>> m_intermediate;
     std::unordered_map<const Node*, NodePtr> m_targets; // of delays
     std::unordered_map<const Node*, ValueType> m_types; // of nodes that were open
     std::unordered_map<std::string, ComputationNodePtr> m_axes;

@@ -17,7 +17,7 @@
 namespace cntk::Api
 {
 
-// Adds nodes for operations to a network. Intermediate nodes get the engine's own names.
+// Adds nodes for operations to a network, under the engine's own names.
 class NetworkWriter
 {
 public:
@@ -26,7 +26,7 @@ public:
     ComputationNodePtr Add(const std::string& type, std::vector<ComputationNodePtr> inputs,
                            const NodeParameters& parameters = {})
     {
-        return m_network.Add(type, "", std::move(inputs), parameters);
+        return m_added.emplace_back(m_network.Add(type, "", std::move(inputs), parameters));
     }
     // A node whose inputs follow later (delays of loops).
     ComputationNodePtr AddUnconnected(const std::string& type, const NodeParameters& parameters)
@@ -48,12 +48,15 @@ public:
     };
     // Returns 1 at one end of each sequence of x, else 0.
     ComputationNodePtr Mark(const ComputationNodePtr& x, End end);
+    // Returns the nodes that Add has added since the call before.
+    std::vector<ComputationNodePtr> TakeAdded() { return std::exchange(m_added, {}); }
 
 private:
     ComputationNodePtr Cached(std::string key, const std::function<ComputationNodePtr()>& make);
 
     ComputationNetwork& m_network;
     std::map<std::string, ComputationNodePtr> m_cache;
+    std::vector<ComputationNodePtr> m_added;
 };
 
 NodeParameters Parameters(std::initializer_list<std::pair<const char*, std::string>> values);

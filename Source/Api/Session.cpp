@@ -158,9 +158,7 @@ void Session::SelectGradients(const LoweredNetwork& lowered, const SessionOption
         const bool isWanted = std::find(m_key.wanted.begin(), m_key.wanted.end(), node->uid) != m_key.wanted.end();
         const ComputationNodePtr& engine = lowered.At(*node);
         if (auto* parameter = As<LearnableParameterNode>(engine.get()))
-            parameter->SetLearningRateMultiplier(!isWanted            ? 0
-                                                 : options.isTraining ? node->parameter->LearningRateMultiplier()
-                                                                      : 1);
+            parameter->SetLearningRateMultiplier(isWanted ? 1 : 0);
         else if (auto* input = As<InputValueNode>(engine.get()))
             input->SetTakesGradient(isWanted);
     }

@@ -33,6 +33,15 @@ struct MinibatchTrainer::Running
                 nodes.push_back(dropout);
         return nodes;
     }
+
+    // Users may change multipliers between steps. With the multiplier 0 a parameter takes a gradient that has no
+    // effect.
+    void SetMultipliers(const std::vector<NodePtr>& parameters) const
+    {
+        for (size_t i = 0; i < parameters.size(); i++)
+            As<LearnableParameterNode>(session->WantedNode(i).get())
+                ->SetLearningRateMultiplier(parameters[i]->parameter->LearningRateMultiplier());
+    }
 };
 
 MinibatchTrainer::MinibatchTrainer(Context& context, NodePtr loss, NodePtr metric,
@@ -161,6 +170,7 @@ MinibatchTrainer::Result MinibatchTrainer::Train(const Session::Arguments& argum
              "; nothing was updated; expected finite data and a smaller learning rate");
     }
     result.metric = m_metric ? session.SumOfRoot(running.metricRoot) : result.loss;
+    running.SetMultipliers(m_parameters);
     const double samples = double(result.samples);
     const auto update = [&](size_t i, auto&& body)
     {

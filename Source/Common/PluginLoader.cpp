@@ -47,8 +47,12 @@ std::string ResolveAlias(const std::string& type)
 // Adds the folders of plugins, by the path of the program.
 void AddFoldersOf(const fs::path& program, std::vector<std::string>& folders)
 {
+    const fs::path prefix = program.parent_path().parent_path();
     for (const char* folder : {"lib", "lib/cntk"})
-        folders.push_back((program.parent_path().parent_path() / folder).string());
+        folders.push_back((prefix / folder).string());
+    std::error_code error;
+    if (fs::is_directory(prefix / "plugins", error)) // the package of the Python module
+        folders.push_back((prefix / "plugins").string());
 }
 
 // Finds the program by /proc. Where that is missing, tries the path that started the program, and the folder where it

@@ -314,6 +314,8 @@ std::string Counted(size_t number, const char* noun)
     const std::string_view word(noun);
     if (word.ends_with("ry")) // entry
         return text.replace(text.size() - 1, 1, "ies");
+    if (word.ends_with("xis")) // axis
+        return text.replace(text.size() - 2, 2, "es");
     return text + (word.ends_with("s") || word.ends_with("tch") ? "es" : "s"); // class, minibatch; epoch
 }
 

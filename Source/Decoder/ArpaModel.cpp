@@ -197,6 +197,7 @@ ArpaModel::ArpaModel(const std::string& path, const std::string& sentenceStart, 
     : m_path(path), m_table(1024)
 {
     Parser(*this, path).Parse(sentenceStart, sentenceEnd);
+    FillFilter();
     LinkNodes();
     const Entry* const start = Find(0, FindWord(sentenceStart));
     m_startHistory = start->node;
@@ -210,9 +211,14 @@ uint32_t ArpaModel::FindWord(std::string_view word) const
 
 const ArpaModel::Entry* ArpaModel::Find(uint32_t node, uint32_t word) const
 {
+    if (node == 0)
+        return &m_unigrams[word];
     const uint64_t key = KeyOf(node, word);
+    const size_t hash = SlotOf(key);
+    if (const size_t bit = hash & (64 * m_filter.size() - 1); (m_filter[bit / 64] >> bit % 64 & 1) == 0)
+        return nullptr;
     const size_t mask = m_table.size() - 1;
-    for (size_t slot = SlotOf(key) & mask;; slot = (slot + 1) & mask)
+    for (size_t slot = hash & mask;; slot = (slot + 1) & mask)
     {
         if (m_table[slot].key == key)
             return &m_table[slot];
@@ -223,6 +229,12 @@ const ArpaModel::Entry* ArpaModel::Find(uint32_t node, uint32_t word) const
 
 ArpaModel::Entry& ArpaModel::Insert(uint32_t node, uint32_t word)
 {
+    if (node == 0)
+    {
+        if (word == m_unigrams.size()) // a new word
+            m_unigrams.push_back({KeyOf(node, word), std::numeric_limits<float>::quiet_NaN(), c_none});
+        return m_unigrams[word];
+    }
     if (2 * (m_used + 1) > m_table.size())
         Grow();
     const uint64_t key = KeyOf(node, word);
@@ -258,6 +270,17 @@ uint32_t ArpaModel::ContextOf(uint32_t node) const
     return node;
 }
 
+void ArpaModel::FillFilter()
+{
+    m_filter.assign(m_table.size() / 16, 0); // four bits for each slot
+    for (const Entry& entry : m_table)
+        if (entry.key != c_emptyKey)
+        {
+            const size_t bit = SlotOf(entry.key) & (64 * m_filter.size() - 1);
+            m_filter[bit / 64] |= uint64_t(1) << bit % 64;
+        }
+}
+
 void ArpaModel::LinkNodes()
 {
     // The longest node of a shorter context with this word. A parent precedes its children.
@@ -273,10 +296,11 @@ void ArpaModel::LinkNodes()
     };
     for (size_t i = 1; i < m_nodes.size(); ++i)
         m_nodes[i].shorter = shorterOf(m_nodes[i].parent, m_nodes[i].word);
-    for (Entry& entry : m_table)
-        if (entry.key != c_emptyKey)
-            entry.node = ContextOf(entry.node != c_none ? entry.node
-                                                        : shorterOf(uint32_t(entry.key >> 32), uint32_t(entry.key)));
+    for (std::vector<Entry>* const entries : {&m_unigrams, &m_table})
+        for (Entry& entry : *entries)
+            if (entry.key != c_emptyKey)
+                entry.node = ContextOf(
+                    entry.node != c_none ? entry.node : shorterOf(uint32_t(entry.key >> 32), uint32_t(entry.key)));
 }
 
 ArpaModel::Step ArpaModel::Extend(uint32_t history, uint32_t word) const
@@ -308,12 +332,13 @@ std::vector<float> ArpaModel::LargestLogProbabilities() const
         backoffs[lengths[i]] = std::max(backoffs[lengths[i]], m_nodes[i].backoff);
     }
     std::vector<std::vector<float>> listed(m_order, std::vector<float>(m_wordIds.size(), c_impossible));
-    for (const Entry& entry : m_table)
-        if (entry.key != c_emptyKey && !std::isnan(entry.logProbability))
-        {
-            float& largest = listed[lengths[entry.key >> 32]][uint32_t(entry.key)];
-            largest = std::max(largest, entry.logProbability);
-        }
+    for (const std::vector<Entry>* const entries : {&m_unigrams, &m_table})
+        for (const Entry& entry : *entries)
+            if (entry.key != c_emptyKey && !std::isnan(entry.logProbability))
+            {
+                float& largest = listed[lengths[entry.key >> 32]][uint32_t(entry.key)];
+                largest = std::max(largest, entry.logProbability);
+            }
     std::vector<float> bounds = listed[0];
     for (size_t length = 1; length < m_order; ++length)
         for (size_t word = 0; word < bounds.size(); ++word)

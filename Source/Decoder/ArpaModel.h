@@ -67,6 +67,7 @@ private:
     const Entry* Find(uint32_t node, uint32_t word) const;
     Entry& Insert(uint32_t node, uint32_t word);
     void Grow();
+    void FillFilter();
     // The longest context that the node's probabilities depend on.
     uint32_t ContextOf(uint32_t node) const;
     // Finds the shorter nodes, then replaces the nodes of entries by histories.
@@ -75,8 +76,11 @@ private:
     std::string m_path;
     size_t m_order = 0;
     std::unordered_map<std::string, uint32_t> m_wordIds;
-    std::vector<Node> m_nodes;  // node 0 is the empty context
-    std::vector<Entry> m_table; // open addressing; a power of two
+    std::vector<Node> m_nodes;     // node 0 is the empty context
+    std::vector<Entry> m_unigrams; // by word: most n-grams are not listed and end here
+    std::vector<Entry> m_table;    // longer n-grams: open addressing; a power of two
+    // Bits by hash, set for the n-grams of m_table. Most lookups end here, in a thirty-second of the table's memory.
+    std::vector<uint64_t> m_filter;
     size_t m_used = 0;
     uint32_t m_startHistory = 0;
 };

@@ -97,6 +97,7 @@ public:
         return m_wordArcs.subspan(m_nodes[node].firstWordArc,
                                   m_nodes[node + 1].firstWordArc - m_nodes[node].firstWordArc);
     }
+    void PrefetchPlace(uint32_t place) const { __builtin_prefetch(m_places.data() + place); }
     void PrefetchNode(uint32_t node) const { __builtin_prefetch(m_nodes.data() + node); }
     void PrefetchArcs(uint32_t node) const { __builtin_prefetch(m_arcs.data() + m_nodes[node].firstArc); }
     void PrefetchWordArcs(uint32_t node) const { __builtin_prefetch(m_wordArcs.data() + m_nodes[node].firstWordArc); }

@@ -5,6 +5,7 @@
 #include "Decoder/TraceGraph.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <tuple>
 
@@ -145,10 +146,11 @@ private:
         }
     }
 
-    // Returns the node behind a silence. Equal silences from one node are one arc.
+    // Returns the node behind a silence. Equal silences from one node are one arc. Silences with the same states can
+    // lie at different places of the graph, with different costs.
     uint32_t SilenceEnd(WordLatticeArc& arc, uint32_t frame)
     {
-        std::vector<uint32_t> key{arc.from};
+        std::vector<uint32_t> key{arc.from, std::bit_cast<uint32_t>(float(arc.parts.graph))};
         for (const LatticeState& state : arc.states)
             key.insert(key.end(), {state.state, state.frames});
         const auto [place, isNew] = m_silenceEnds.try_emplace(std::move(key), uint32_t(m_frames.size()));

@@ -70,15 +70,21 @@ public:
     size_t Bytes() const;
 
 private:
-    void Keep(std::vector<float>& losses, std::vector<uint32_t>& numbers);
-    void FindLosses(std::vector<float>& losses) const;
+    void ClearReached();
+    void Reach(uint32_t token, float loss);
+    void SpreadLosses();
+    void CountReached();
+    uint32_t NumberOf(uint32_t token) const;
+    void KeepReached();
 
     std::vector<TraceToken> m_tokens;
     std::vector<TraceLink> m_links;
     std::vector<uint32_t> m_firstOfFrame;
     std::vector<uint32_t> m_endOfFrame;
     std::vector<TraceEnd> m_ends;
-    std::vector<float> m_losses; // scratch
+    std::vector<uint64_t> m_reached; // bits by token: it is on a path within the beam
+    std::vector<float> m_losses;     // of reached tokens: how far the best path over the token is from the best one
+    std::vector<uint32_t> m_counts;  // of reached tokens before each word of m_reached
     bool m_keepsLinks = false;
     float m_latticeBeam = 0;
     size_t m_limit = 0;

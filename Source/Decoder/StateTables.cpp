@@ -19,9 +19,10 @@ void RequireFields(const InputText& text, size_t count, const char* expected)
         text.FailHere("'", text.Line(), "' has ", Counted(text.Count(), "field"), ", expected ", expected);
 }
 
-[[noreturn]] void FailTwice(const InputText& text)
+void RequireNew(const InputText& text, bool isNew)
 {
-    text.FailHere("'", text[0], "' is listed before with other values");
+    if (!isNew)
+        text.FailHere("'", text[0], "' is listed twice; keep one of the lines");
 }
 
 double LogarithmAt(const InputText& text, size_t field)
@@ -51,9 +52,7 @@ std::unordered_map<std::string, Transition> ReadTransitions(const std::string& p
     {
         RequireFields(text, 3, "a state, the logarithm of its self loop and the logarithm of its way forward");
         const Transition transition{LogarithmAt(text, 1), LogarithmAt(text, 2)};
-        const auto [place, isNew] = transitions.try_emplace(std::string(WithoutBrackets(text[0])), transition);
-        if (!isNew && (place->second.self != transition.self || place->second.forward != transition.forward))
-            FailTwice(text);
+        RequireNew(text, transitions.try_emplace(std::string(WithoutBrackets(text[0])), transition).second);
     }
     return transitions;
 }
@@ -66,9 +65,7 @@ std::unordered_map<std::string, size_t> ReadStateMap(const std::string& path)
     {
         RequireFields(text, 2, "a state and a row of the network's output, from 0");
         const size_t row = text.WholeNumber(1, "row of the network's output, from 0");
-        const auto [place, isNew] = rows.try_emplace(std::string(WithoutBrackets(text[0])), row);
-        if (!isNew && place->second != row)
-            FailTwice(text);
+        RequireNew(text, rows.try_emplace(std::string(WithoutBrackets(text[0])), row).second);
     }
     return rows;
 }
@@ -96,10 +93,7 @@ std::unordered_map<std::string, double> ReadLookahead(const std::string& path)
     while (text.Next())
     {
         RequireFields(text, 2, "a word and the natural logarithm of its best probability");
-        const double score = LogarithmAt(text, 1);
-        const auto [place, isNew] = scores.try_emplace(std::string(text[0]), score);
-        if (!isNew && place->second != score)
-            FailTwice(text);
+        RequireNew(text, scores.try_emplace(std::string(text[0]), LogarithmAt(text, 1)).second);
     }
     return scores;
 }

@@ -132,12 +132,9 @@ void TokenSearch::CrossWords()
         AddCrossings(0, 0, 0, m_startHistory, 0);
     for (size_t i = 0; i < m_wordTokens.size(); ++i)
     {
-        const auto nodeOf = [&](size_t ahead)
-        { return m_graph.Places()[m_tokens[m_wordTokens[std::min(i + ahead, m_wordTokens.size() - 1)]].place].node; };
-        m_graph.PrefetchNode(nodeOf(4));
-        m_graph.PrefetchWordArcs(nodeOf(2));
+        m_graph.PrefetchWordArcs(m_tokens[m_wordTokens[std::min(i + 2, m_wordTokens.size() - 1)]].node);
         const Token& token = m_tokens[m_wordTokens[i]];
-        AddCrossings(nodeOf(0), token.score + forward[token.State()], token.slack, token.history, token.trace);
+        AddCrossings(token.node, token.score + forward[token.State()], token.slack, token.history, token.trace);
     }
     // A crossing is complete when all crossings of lower levels have been extended.
     for (uint32_t level = 1; level < m_graph.LongestWordChain(); ++level)
@@ -182,7 +179,7 @@ void TokenSearch::AddCrossings(uint32_t node, float score, float slack, uint32_t
 }
 
 // The token of the trace for a `previous`, which may be another crossing.
-uint32_t TokenSearch::TraceOf(uint32_t previous) const
+inline uint32_t TokenSearch::TraceOf(uint32_t previous) const
 {
     return (previous & c_wordTokenBit) != 0 ? m_crossings[previous & ~c_wordTokenBit].trace : previous;
 }
@@ -250,7 +247,7 @@ void TokenSearch::SetThreshold(float width)
         const Token& best = m_tokens[m_bestToken];
         const uint32_t state = best.State();
         bound = std::max(best.score + m_graph.SelfScores()[state] + m_acoustic[state],
-                         BoundFrom(m_graph.Places()[best.place].node, best.score + m_graph.ForwardScores()[state]));
+                         BoundFrom(best.node, best.score + m_graph.ForwardScores()[state]));
     }
     m_hasRejected = false;
     m_width = width;
@@ -265,32 +262,21 @@ void TokenSearch::EnterPlaces()
     m_best = c_lowest;
     ClearSlots(std::max(m_tokens.size(), m_candidates.size()));
     m_candidates.clear();
-    const std::span<const GraphPlace> places = m_graph.Places();
     const std::span<const float> forward = m_graph.ForwardScores();
     const std::span<const float> self = m_graph.SelfScores();
     for (size_t i = 0; i < m_tokens.size(); ++i)
     {
-        Prefetch(i);
+        m_graph.PrefetchArcs(m_tokens[std::min(i + 4, m_tokens.size() - 1)].node);
         const Token& token = m_tokens[i];
         const uint32_t state = token.State();
         Relax(token.place, token.state, token.history, token.score + self[state] + m_acoustic[state], token.slack,
               token.trace);
-        EnterFrom(places[token.place].node, token.score + forward[state], token.slack, token.history, token.trace);
+        EnterFrom(token.node, token.score + forward[state], token.slack, token.history, token.trace);
     }
     for (size_t i = 0; i < m_crossings.size(); ++i)
         if (const Crossing& crossing = m_crossings[i];
             crossing.score >= m_bestCrossing - m_settings.wordBeam || crossing.trace == 0) // the start
             EnterFrom(crossing.node, crossing.score, crossing.slack, crossing.history, uint32_t(i) | c_wordTokenBit);
-}
-
-// Loads what later tokens need into the cache. The graph is larger than the cache.
-inline void TokenSearch::Prefetch(size_t token) const
-{
-    const auto placeOf = [&](size_t ahead) -> const GraphPlace&
-    { return m_graph.Places()[m_tokens[std::min(token + ahead, m_tokens.size() - 1)].place]; };
-    __builtin_prefetch(&placeOf(12));
-    m_graph.PrefetchNode(placeOf(8).node);
-    m_graph.PrefetchArcs(placeOf(4).node);
 }
 
 inline void TokenSearch::EnterFrom(uint32_t node, float score, float slack, uint32_t history, uint32_t previous)
@@ -321,7 +307,10 @@ void TokenSearch::Store(uint64_t key, uint32_t state, float score, float slack, 
 {
     uint32_t& slot = FindSlot(key, m_candidates);
     if (slot == 0)
+    {
+        m_graph.PrefetchPlace(uint32_t(key >> 32)); // for Commit; the graph is larger than the cache
         AddItem(slot, m_candidates, {key, score, slack, state, previous, c_noToken});
+    }
     else
         Improve(m_candidates[slot - 1], score, slack, previous, m_links);
     if (score > m_best)
@@ -441,12 +430,15 @@ void TokenSearch::Commit(float cutOff)
         if (candidate.score + candidate.slack < cutOff || candidate.score == c_lowest)
             continue;
         const uint32_t trace = m_trace.Add(candidate.Place(), TraceOf(candidate.previous));
-        CommitLinks(candidate.link, m_links, candidate.score, trace);
+        if (candidate.link != c_noToken)
+            CommitLinks(candidate.link, m_links, candidate.score, trace);
         if (candidate.score == m_best)
             m_bestToken = m_tokens.size();
         if ((candidate.state & c_wordsFollowBit) != 0)
             m_wordTokens.push_back(uint32_t(m_tokens.size()));
-        m_tokens.push_back({candidate.score - m_best, candidate.slack * m_settings.slackDecay, candidate.Place(),
+        const uint32_t node = m_graph.Places()[candidate.Place()].node;
+        m_graph.PrefetchNode(node);
+        m_tokens.push_back({candidate.score - m_best, candidate.slack * m_settings.slackDecay, candidate.Place(), node,
                             candidate.state, candidate.History(), trace});
     }
 }
@@ -459,10 +451,9 @@ void TokenSearch::Finish()
     std::vector<TraceEnd> ends; // losses are scores until the best one is known
     for (const Token& token : m_tokens)
     {
-        const GraphPlace place = m_graph.Places()[token.place];
-        const float cost = m_graph.FinalCost(place.node);
+        const float cost = m_graph.FinalCost(token.node);
         if (cost < std::numeric_limits<float>::infinity())
-            ends.push_back({token.trace, token.score + m_graph.ForwardScores()[place.state] - cost});
+            ends.push_back({token.trace, token.score + m_graph.ForwardScores()[token.State()] - cost});
     }
     for (const Crossing& crossing : m_crossings)
     {

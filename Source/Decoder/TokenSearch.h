@@ -59,6 +59,7 @@ private:
         float score; // relative to the best token of the frame
         float slack;
         uint32_t place;
+        uint32_t node;  // of the place
         uint32_t state; // of the place, as in GraphArc
         uint32_t history;
         uint32_t trace;
@@ -131,7 +132,6 @@ private:
     uint32_t& FindSlot(uint64_t key, const std::vector<Item>& items);
     template <class Item>
     void AddItem(uint32_t& slot, std::vector<Item>& items, const Item& item);
-    void Prefetch(size_t token) const;
 
     const DecodingGraph& m_graph;
     const std::vector<uint32_t>& m_rowOfState;

@@ -36,47 +36,34 @@ TraceGraph::TraceGraph(const SearchTrace& trace, const DecodingGraph& graph, con
     std::vector<uint32_t> place(firstLink.begin(), firstLink.end() - 1);
     forEachWay([&](const TraceLink& link) { sorted[place[link.from]++] = link; });
 
-    // Tokens in the order of time, and their nodes: all nodes of earlier tokens exist before. Numbers of nodes rise
-    // along arcs only after they are sorted by token.
-    std::vector<std::vector<Arc>> arcs;
+    // Expands the nodes by token: all nodes of a token are known when its turn comes. That is their final order.
+    std::vector<uint32_t> order;
     VariantOf(0, c_noWord, c_noToken);
-    for (uint32_t token = 0; token < trace.Tokens().size(); ++token)
+    for (uint32_t token = 0; token < tokens.size(); ++token)
         for (uint32_t v = m_firstVariant[token]; v != c_noToken; v = m_variants[v].next)
         {
-            const uint32_t from = m_variants[v].node;
-            const Node node = m_nodes[from];
-            if (arcs.size() < m_nodes.size())
-                arcs.resize(m_nodes.size());
+            order.push_back(m_variants[v].node);
+            m_firstArc.push_back(uint32_t(m_arcs.size()));
+            const Node node = m_nodes[m_variants[v].node];
             for (uint32_t i = firstLink[token]; i < firstLink[token + 1]; ++i)
             {
                 uint32_t word = c_noWord;
                 const uint32_t to = NodeBehind(node, sorted[i].to, word);
-                if (arcs.size() < m_nodes.size())
-                    arcs.resize(m_nodes.size());
-                arcs[from].push_back({to, word, sorted[i].loss});
+                m_arcs.push_back({to, word, sorted[i].loss});
             }
         }
-    arcs.resize(m_nodes.size());
+    m_firstArc.push_back(uint32_t(m_arcs.size()));
 
-    // Renumbers the nodes by token.
-    std::vector<uint32_t> order(m_nodes.size());
-    for (uint32_t i = 0; i < order.size(); ++i)
-        order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return m_nodes[a].token < m_nodes[b].token; });
     std::vector<uint32_t> numbers(order.size());
-    for (uint32_t i = 0; i < order.size(); ++i)
-        numbers[order[i]] = i;
     std::vector<Node> nodes;
     for (const uint32_t old : order)
     {
+        numbers[old] = uint32_t(nodes.size());
         nodes.push_back(m_nodes[old]);
-        m_firstArc.push_back(uint32_t(m_arcs.size()));
-        for (const Arc& arc : arcs[old])
-            m_arcs.push_back({numbers[arc.to], arc.word, arc.loss});
     }
-    m_firstArc.push_back(uint32_t(m_arcs.size()));
     m_nodes = std::move(nodes);
+    for (Arc& arc : m_arcs)
+        arc.to = numbers[arc.to];
 
     for (Node& node : m_nodes)
         node.completion = std::numeric_limits<float>::infinity();

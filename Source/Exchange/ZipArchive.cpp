@@ -321,8 +321,12 @@ void ZipReader::OpenEntry(size_t index)
     if (info.compression_method != 0 && info.compression_method != Z_DEFLATED)
         m_impl->DamagedEntry(
             Concat("is compressed by method ", info.compression_method, "; expected stored or deflated"));
-    if (unzOpenCurrentFile(m_impl->zip) != UNZ_OK)
+    const int result = unzOpenCurrentFile(m_impl->zip);
+    if (result == UNZ_INTERNALERROR) // minizip found no memory for its buffers
+        throw std::bad_alloc();
+    if (result != UNZ_OK)
     {
+        ThrowZipFailure(m_impl->source.failure);
         if (m_impl->IsLarge())
             m_impl->FailLarge();
         m_impl->DamagedEntry("differs from its record in the directory");

@@ -91,6 +91,7 @@ py::tuple SumOver(State& state, const std::vector<NodePtr>& nodes, Api::DataSour
     }
     if (isInterrupted)
         throw py::error_already_set();
+    ForwardLog(source);
     return py::make_tuple(sums, samples);
 }
 
@@ -108,8 +109,11 @@ void BindContexts(py::module_& module, const StatePtr& state)
         "precompute",
         [state](const std::vector<NodePtr>& nodes, Api::DataSource& source, const Sources& mapped, size_t minibatchSize)
         {
-            const py::gil_scoped_release released;
-            Api::Precompute(state->context, nodes, source, mapped, minibatchSize);
+            {
+                const py::gil_scoped_release released;
+                Api::Precompute(state->context, nodes, source, mapped, minibatchSize);
+            }
+            ForwardLog(source);
         });
     module.def("sgd_options",
                []

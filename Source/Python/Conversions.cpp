@@ -41,6 +41,15 @@ py::dtype DtypeOf(DataType type)
     return type == DataType::Float32 ? py::dtype::of<float>() : py::dtype::of<double>();
 }
 
+long IndexFrom(const py::handle& value)
+{
+    const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    const long number = index ? PyLong_AsLong(index.ptr()) : -1;
+    if (PyErr_Occurred() != nullptr)
+        throw py::error_already_set();
+    return number;
+}
+
 Api::Shape ShapeFrom(const py::handle& shape)
 {
     const auto dimension = [&](const py::handle& value)
@@ -48,7 +57,7 @@ Api::Shape ShapeFrom(const py::handle& shape)
         if (py::isinstance<py::bool_>(value) || !PyIndex_Check(value.ptr()))
             FailType(Concat("the shape is ", py::repr(shape).cast<std::string>(),
                             "; expected an integer or a tuple of integers"));
-        const long long number = py::cast<long long>(py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr())));
+        const long number = IndexFrom(value);
         if (number < 0)
             Fail(ErrorKind::Model, "the shape ", py::repr(shape).cast<std::string>(),
                  " has a negative dimension; expected dimensions of 1 or more");
@@ -57,9 +66,9 @@ Api::Shape ShapeFrom(const py::handle& shape)
     Api::Shape result;
     if (PyIndex_Check(shape.ptr()) && !py::isinstance<py::array>(shape))
         return {dimension(shape)};
-    if (!py::isinstance<py::tuple>(shape) && !py::isinstance<py::list>(shape))
-        dimension(shape); // fails
-    for (const py::handle& value : shape)
+    if (!py::isinstance<py::tuple>(shape) && !py::isinstance<py::list>(shape) && !py::isinstance<py::array>(shape))
+        dimension(shape);                           // fails
+    for (const py::handle& value : py::iter(shape)) // a 0-d array fails
         result.push_back(dimension(value));
     return result;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace cntk::Python
 {
@@ -12,6 +13,7 @@ namespace cntk::Python
 namespace
 {
 
+using Api::BlockForm;
 using Api::InputData;
 using Api::Shape;
 
@@ -95,24 +97,54 @@ private:
                std::equal(m_shape.begin(), m_shape.end(), shape.end() - ptrdiff_t(m_shape.size()));
     }
 
-    // True if a feeder can take the array as it is: the other floating-point type, aligned and in C order.
-    bool IsLeftToFeeder(const py::array& array) const
+    // Returns the form of an array of floating-point numbers whose elements lie at equal distances within a sample, if
+    // a feeder can take it. axis: that of the samples.
+    std::optional<BlockForm> FormOf(const py::array& array, size_t axis) const
     {
-        constexpr int c_plain = py::detail::npy_api::NPY_ARRAY_ALIGNED_ | py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_;
-        const bool isOther = m_type == DataType::Float32 ? py::isinstance<py::array_t<double>>(array)
-                                                         : py::isinstance<py::array_t<float>>(array);
-        return m_blockType == BlockType::AnyFloat && isOther && (array.flags() & c_plain) == c_plain;
+        const bool isDouble = py::isinstance<py::array_t<double>>(array);
+        if (m_blockType != BlockType::AnyFloat || (!isDouble && !py::isinstance<py::array_t<float>>(array)) ||
+            (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) == 0)
+            return std::nullopt;
+        const auto size = ptrdiff_t(isDouble ? sizeof(double) : sizeof(float));
+        ptrdiff_t element = size, samples = 1; // distance of the elements, elements seen so far
+        for (size_t i = size_t(array.ndim()) - 1; i > axis; i--)
+        {
+            if (array.shape(i) == 1)
+                continue;
+            if (samples == 1)
+                element = array.strides(i);
+            else if (array.strides(i) != samples * element)
+                return std::nullopt;
+            samples *= array.shape(i);
+        }
+        const ptrdiff_t step = array.shape(axis) > 1 ? array.strides(axis) : samples * size;
+        if (step % size != 0 || element % size != 0)
+            return std::nullopt;
+        return BlockForm{isDouble ? DataType::Float64 : DataType::Float32, step / size, element / size};
     }
 
-    // Returns the memory of an array with the input's element type, in C order, and keeps the array. With
-    // m_data->needsConversion the array stays as it is.
+    // Returns the memory of an array, and keeps the array. axis: that of the samples. form: set to the array's, which a
+    // feeder converts, or else to the form of a converted copy.
+    const std::byte* Keep(const py::array& array, size_t axis, BlockForm& form)
+    {
+        if (const std::optional<BlockForm> own = FormOf(array, axis))
+        {
+            form = *own;
+            m_objects.push_back(array);
+            return static_cast<const std::byte*>(array.data());
+        }
+        form = {m_type, ptrdiff_t(Api::ElementsOf(m_shape)), 1};
+        return static_cast<const std::byte*>(Keep(array));
+    }
+
+    bool IsPlain(const BlockForm& form) const
+    {
+        return form.type == m_type && form.element == 1 && form.step == ptrdiff_t(Api::ElementsOf(m_shape));
+    }
+
+    // Returns the memory of an array with the input's element type, in C order, and keeps the array.
     const void* Keep(const py::array& array)
     {
-        if (m_data->needsConversion)
-        {
-            m_objects.push_back(array);
-            return array.data();
-        }
         py::array converted =
             m_type == DataType::Float32
                 ? py::array(py::array_t<float, py::array::c_style | py::array::forcecast>::ensure(array))
@@ -169,20 +201,24 @@ private:
     {
         m_data->form = InputData::Form::Frames;
         m_data->count = count;
-        m_data->needsConversion = IsLeftToFeeder(array);
-        m_data->blocks = {Keep(array)};
+        BlockForm form;
+        m_data->blocks = {Keep(array, 0, form)};
+        if (!IsPlain(form))
+            m_data->forms = {form};
     }
 
     void TakeEqualSequences(const py::array& array, size_t count, size_t length)
     {
         if (count == 0 || length == 0)
             FailForm(count == 0 ? "no sequences" : "sequences without steps");
-        m_data->needsConversion = IsLeftToFeeder(array);
-        const size_t size = (m_type == DataType::Float32) == m_data->needsConversion ? sizeof(double) : sizeof(float);
-        const size_t bytes = length * Api::ElementsOf(m_shape) * size;
-        const auto* const data = static_cast<const std::byte*>(Keep(array));
+        BlockForm form;
+        const std::byte* const data = Keep(array, 1, form);
+        const bool isOwn = m_objects.back().is(array);
+        const ptrdiff_t bytes = isOwn ? array.strides(0) : ptrdiff_t(length) * form.step * ptrdiff_t(SizeOf(m_type));
         for (size_t sequence = 0; sequence < count; sequence++)
-            AddSequence(data + sequence * bytes, length);
+            AddSequence(data + ptrdiff_t(sequence) * bytes, length);
+        if (!IsPlain(form))
+            m_data->forms.assign(count, form);
     }
 
     void AddSequence(const void* block, size_t length)
@@ -223,10 +259,10 @@ private:
             FailForm(Concat("a list of ", arrays.size(), " arrays of the shape ", Api::ToText(ShapeOf(arrays[0]))));
         if (isFrames)
             return TakeFrames(py::module_::import("numpy").attr("stack")(value), arrays.size());
-        m_data->needsConversion =
-            std::all_of(arrays.begin(), arrays.end(), [this](const py::array& array) { return IsLeftToFeeder(array); });
         for (const py::array& array : arrays)
-            AddSequence(Keep(array), size_t(array.shape(0)));
+            AddSequence(Keep(array, 0, m_data->forms.emplace_back()), size_t(array.shape(0)));
+        if (std::all_of(m_data->forms.begin(), m_data->forms.end(), [this](const auto& form) { return IsPlain(form); }))
+            m_data->forms.clear();
     }
 
     // ---- sparse ----

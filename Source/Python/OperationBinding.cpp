@@ -51,7 +51,7 @@ std::vector<Api::AxisRange> RangesFrom(const py::object& index, const Api::Node&
             const auto bound = [&](const char* name) -> std::optional<long>
             {
                 const py::object value = part.attr(name);
-                return value.is_none() ? std::nullopt : std::optional(value.cast<long>());
+                return value.is_none() ? std::nullopt : std::optional(IndexFrom(value));
             };
             if (bound("step").value_or(1) != 1)
                 Fail(ErrorKind::Model, "the index of ", node.Describe(), " has a step; expected begin:end");
@@ -60,7 +60,7 @@ std::vector<Api::AxisRange> RangesFrom(const py::object& index, const Api::Node&
         }
         else if (PyIndex_Check(part.ptr()) && !py::isinstance<py::bool_>(part))
         {
-            const long at = py::reinterpret_steal<py::object>(PyNumber_Index(part.ptr())).cast<long>();
+            const long at = IndexFrom(part);
             ranges.push_back({axis, at, at == -1 ? std::nullopt : std::optional(at + 1)});
         }
         else

@@ -68,6 +68,7 @@ py::object NextOf(DataSource& source)
         const py::gil_scoped_release released;
         hasNext = source.Next(streams);
     }
+    ForwardLog(source);
     if (!hasNext)
         return py::none();
     py::list result;
@@ -85,6 +86,18 @@ py::object NextOf(DataSource& source)
 }
 
 } // namespace
+
+void ForwardLog(DataSource& source)
+{
+    const std::string text = source.TakeLog();
+    if (text.empty())
+        return;
+    const py::object logger = py::module_::import("logging").attr("getLogger")("cntk");
+    for (const std::string_view line : Split(text, '\n'))
+        if (!Trim(line).empty())
+            logger.attr(line.starts_with("WARNING: ") ? "warning" : "info")(
+                "%s", py::bytes(line).attr("decode")("utf-8", "replace"));
+}
 
 void BindReader(py::module_& module, const StatePtr& state)
 {
@@ -110,8 +123,13 @@ void BindReader(py::module_& module, const StatePtr& state)
             [state](const std::string& config, const py::object& dtype)
             {
                 const DataType type = TypeFrom(*state, dtype);
-                const py::gil_scoped_release released;
-                return std::make_shared<DataSource>(config, type);
+                std::shared_ptr<DataSource> source;
+                {
+                    const py::gil_scoped_release released;
+                    source = std::make_shared<DataSource>(config, type);
+                }
+                ForwardLog(*source);
+                return source;
             }))
         .def(py::init(
             [state](const std::vector<std::tuple<std::string, Api::NodePtr, py::object>>& inputs, bool isShuffled)
@@ -139,8 +157,15 @@ void BindReader(py::module_& module, const StatePtr& state)
                      names.push_back(stream.name);
                  return names;
              })
-        .def("start", [](DataSource& source, size_t epoch, size_t minibatchSize, std::vector<std::string> wanted)
-             { source.StartEpoch(epoch, minibatchSize, std::move(wanted)); })
+        .def("start",
+             [](DataSource& source, size_t epoch, size_t minibatchSize, std::vector<std::string> wanted)
+             {
+                 {
+                     const py::gil_scoped_release released;
+                     source.StartEpoch(epoch, minibatchSize, std::move(wanted));
+                 }
+                 ForwardLog(source);
+             })
         .def("next", &NextOf);
 
     module.def("describe_reader",

@@ -13,6 +13,11 @@
 #include <string>
 #include <vector>
 
+namespace cntk::Api
+{
+class DataSource;
+}
+
 namespace cntk::Python
 {
 
@@ -39,7 +44,9 @@ struct DynamicAxis
 // None: the default. Fails with TypeError for anything but float32 and float64.
 DataType TypeFrom(const State& state, const py::handle& dtype);
 py::dtype DtypeOf(DataType type);
-// An integer or a tuple or list of integers.
+// Fails with TypeError for anything but an integer.
+long IndexFrom(const py::handle& value);
+// An integer, or a tuple, list or array of integers.
 Api::Shape ShapeFrom(const py::handle& shape);
 py::tuple TupleOf(const Api::Shape& shape);
 // None, a DynamicAxis or its name. none: the axis for None.
@@ -54,11 +61,11 @@ std::vector<Api::NodePtr> OperandsFrom(State& state, const py::handle& values); 
 
 // ---- DataConversion.cpp ----
 
-// The element type of an InputData's blocks.
+// The form of an InputData's blocks.
 enum class BlockType
 {
-    OfInput,
-    AnyFloat // also the other floating-point type: a feeder converts it
+    OfInput, // the input's element type, in C order
+    AnyFloat // also the other floating-point type and other orders: a feeder converts them
 };
 // Converts data for an input in the forms of sheet 8.2. Keeps the arrays it refers to.
 std::shared_ptr<const Api::InputData> DataFrom(const py::handle& value, const std::string& name,
@@ -78,6 +85,9 @@ struct MinibatchData
 py::object ArraysFor(const Api::ValueForm& form, std::vector<void*>& blocks);
 // The same as a list with an array [steps, *shape] for each sequence; without axis one of [1, *shape].
 py::object SequenceArraysFor(const Api::ValueForm& form, std::vector<void*>& blocks);
+
+// Sends the lines that a reader has logged to logging.getLogger('cntk').
+void ForwardLog(Api::DataSource& source);
 
 // ---- one file a class ----
 

@@ -115,6 +115,7 @@ py::tuple TrainEpoch(State& state, MinibatchTrainer& trainer, Api::DataSource& s
             continue;
         const py::gil_scoped_acquire acquired;
         lastCheck = now;
+        ForwardLog(source);
         if (PyErr_CheckSignals() != 0)
             throw py::error_already_set();
         if (!reports)
@@ -124,6 +125,7 @@ py::tuple TrainEpoch(State& state, MinibatchTrainer& trainer, Api::DataSource& s
             progress(index, sums.loss, sums.metric, sums.samples);
     }
     const py::gil_scoped_acquire acquired;
+    ForwardLog(source);
     return py::make_tuple(sums.loss, sums.metric, sums.samples, index);
 }
 

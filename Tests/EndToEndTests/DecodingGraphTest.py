@@ -4,7 +4,9 @@ paths that enumeration finds. Needs OpenFst's programs."""
 import gzip
 import itertools
 import math
+import random
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -15,6 +17,8 @@ CORPUS = "data/synthspeech"
 
 # Phones a, b and c with context, the silence sil, which is a context, and the short pause sp, which is none.
 LEXICON = {"ab": [("a", "b")], "bac": [("b", "a", "c")], "c": [("c",)], "cc": [("c", "c"), ("c", "b", "c")]}
+BEGIN, END = "<s>", "</s>"
+FRAMES, ACWEIGHT, SILENCE_COST = 15, 0.5, 0.8  # of the utterances that are decoded
 ARPA = """\\data\\
 ngram 1=7
 ngram 2=2
@@ -105,6 +109,48 @@ class Acceptor:
                 more = count + ("[" not in label)
                 if more <= words + 2 and (path[-1:], label) != (("[sil_3]",), "[sil_1]"):
                     pending.append((target, path + (label,), more))
+
+
+class Alternatives:
+    """The ways through the silence sil with their costs, the state of the short pause, and the names of the other states."""
+
+    def __init__(self, silences, pause, state):
+        self.silences, self.pause, self.state = silences, pause, state
+
+    def optional_silences(self, labels):
+        """Counts how often a path leaves a silence between words for another model."""
+        kinds = [(label == self.pause) + 2 * label.startswith("[sil_") * (label != self.pause) for label in labels]
+        return sum(kinds[i] > 0 and "[" in labels[i + 1] and kinds[i] != kinds[i + 1] and labels[i - 1] != BEGIN
+                   for i in range(len(labels) - 1))
+
+
+def language_score(words):
+    """Returns the natural logarithm of the probability of a sentence."""
+    table = {" ".join(columns[1:-1] if is_number(columns[-1]) else columns[1:]): columns for columns in
+             (line.split() for line in ARPA.splitlines()) if columns and is_number(columns[0])}
+    total, before = 0.0, BEGIN
+    for word in (*words, END):
+        if before + " " + word in table:
+            total += float(table[before + " " + word][0])
+        else:
+            backoff = table[before][-1]
+            total += (float(backoff) if is_number(backoff) else 0) + float(table[word][0])
+        before = word
+    return total * math.log(10)
+
+
+def is_number(text):
+    return text.lstrip("-").replace(".", "").isdigit()
+
+
+def frames_score(moves, rows, frames):
+    """Returns the best score of the states over the frames: acoustic scores and transitions."""
+    best = [-math.inf] * len(moves)
+    for t, frame in enumerate(frames):
+        for i in range(len(moves) - 1, -1, -1):
+            enters = best[i - 1] + moves[i - 1][1] if i > 0 else 0.0 if t == 0 else -math.inf
+            best[i] = max(enters, best[i] + moves[i][0]) + ACWEIGHT * frame[rows[i]]
+    return best[-1] + moves[-1][1]
 
 
 class DecodingGraphTest(EndToEndTest):
@@ -199,15 +245,25 @@ class DecodingGraphTest(EndToEndTest):
         return Acceptor(self.acceptor("t"))
 
     @staticmethod
-    def silence_costs():
-        """Returns the ways through sil that enter no state twice, with their costs: 1 3 skips the middle."""
-        step = -math.log(0.3 / 0.4), -math.log(0.1 / 0.4), -math.log(0.2 / 0.3)
-        return {("[sil_1]", "[sil_2]", "[sil_3]"): step[0] + step[2], ("[sil_1]", "[sil_3]"): step[1] + step[2]}
+    def silence_costs(longest=3):
+        """Returns the ways through sil with their costs: from state 1 to 3 with or without 2, and back from 3 to 1."""
+        steps = {(1, 2): 0.3 / 0.4, (1, 3): 0.1 / 0.4, (2, 3): 1.0, (3, 1): 0.1 / 0.3}
+        ways, pending = {}, [((1,), 0.0)]
+        while pending:
+            path, cost = pending.pop()
+            if path[-1] == 3:
+                ways[tuple("[sil_%d]" % state for state in path)] = cost - math.log(0.2 / 0.3)
+            if len(path) < longest:
+                pending += [(path + (after,), cost - math.log(share)) for (state, after), share in steps.items()
+                            if state == path[-1]]
+        return ways
 
-    def paths(self, words, scores):
-        """Yields labels and cost of all paths of a sentence, with each pronunciation, each silence, each way through it."""
-        pause = {("[sil_2~2]",): 0.0}
-        between = [(None, {(): 0.0}), (None, pause), ("sil", self.silence_costs())]
+    def paths(self, words, scores, alternatives=None, longest=math.inf):
+        """Yields labels and cost of all paths of a sentence, with each pronunciation, each silence, each way through it, up to
+        so many labels."""
+        alternatives = alternatives or Alternatives(self.silence_costs(), "[sil_2~2]", "[{l}-{m}+{r}_{number}]")
+        silences = alternatives.silences
+        between = [(None, {(): 0.0}), (None, {(alternatives.pause,): 0.0}), ("sil", silences)]
         chosen = [[(word, phones) for phones in LEXICON[word]] for word in words]
         for sentence in itertools.product(*chosen):
             for gaps in itertools.product(between, repeat=len(words)):
@@ -215,20 +271,24 @@ class DecodingGraphTest(EndToEndTest):
                 for (_, own), (silence, _) in zip(sentence, gaps):
                     phones += list(own) + ([silence] if silence else [])
                 phones.append("sil")
-                parts, place = [{self.opened(path): cost for path, cost in self.silence_costs().items()}], 1
+                parts, place = [{self.opened(path): cost for path, cost in silences.items()}], 1
                 for (word, own), (silence, ways) in zip(sentence, gaps):
                     labels = []
                     for i in range(len(own)):
-                        states = ["[%s-%s+%s_%d]" % (*phones[place - 1:place + 2], j + 1) for j in range(3)]
+                        context = dict(zip("lmr", phones[place - 1:place + 2]))
+                        states = [alternatives.state.format(number=j + 1, **context) for j in range(3)]
                         if i + 1 == len(own):
                             states.insert(2 if len(own) == 1 else 0, word)
                         labels += states
                         place += 1
                     place += silence is not None
                     parts += [{tuple(labels): math.log(len(LEXICON[word])) - scores[word]}, ways]
-                parts.append({path + ("</s>",): cost - scores["</s>"] for path, cost in self.silence_costs().items()})
-                for way in itertools.product(*[part.items() for part in parts]):
-                    yield sum((labels for labels, _ in way), ()), sum(cost for _, cost in way)
+                parts.append({path + ("</s>",): cost - scores["</s>"] for path, cost in silences.items()})
+                begins = [((), 0.0)]
+                for part in parts:
+                    begins = [(begin + labels, total + cost) for begin, total in begins for labels, cost in part.items()
+                              if len(begin) + len(labels) <= longest]
+                yield from begins
 
     @staticmethod
     def opened(path):
@@ -252,6 +312,78 @@ class DecodingGraphTest(EndToEndTest):
     @staticmethod
     def goes_back(path):
         return ("[sil_3]", "[sil_1]") in zip(path, path[1:])
+
+    def test_sentences_of_triphones(self):
+        self.make_small()
+        self.check_sentences(Alternatives(self.silence_costs(FRAMES - 2), "[sil_2~2]", "[{l}-{m}+{r}_{number}]"),
+                             "distilled/transitions", "distilled/state.cntkmap", "distilled/model.map")
+
+    def test_sentences_of_phones(self):
+        models = {"sp": ["sp_1"], **{model: ["%s_%d" % (model, i + 1) for i in range(3)] for model in ("sil", "a", "b", "c")}}
+        states = sum(models.values(), [])
+        self.write("models", "".join("%s %s\n" % (model, " ".join(own)) for model, own in models.items()))
+        self.write("map", "".join("[%s] %d\n" % (name, row) for row, name in enumerate(states)))
+        self.write("transitions", "".join("[%s] %g %g\n" % (name, -0.3 - 0.1 * row, -1.2 + 0.05 * row)
+                                          for row, name in enumerate(states)))
+        self.write("lm", ARPA)
+        self.write("lexicon", "".join("%s %g %s\n" % (word, 1 / len(known), " ".join(phones))
+                                      for word, known in LEXICON.items() for phones in known))
+        self.make("words", "--lexicon", "lexicon", "--model-map", "models", "--lm", "lm", "--out", "t")
+        silences = {("[sil_1]", "[sil_2]", "[sil_3]"): 0.0}
+        self.check_sentences(Alternatives(silences, "[sp_1]", "[{m}_{number}]"), "transitions", "map", "models")
+
+    def check_sentences(self, alternatives, transitions, state_map, models):
+        """Decodes random scores: the sentences and their best scores are those that the enumeration of all paths finds."""
+        ahead = {word: float(score) for word, score in (line.split() for line in self.read("t.lookahead").splitlines())}
+        rows = {state: int(row) for state, row in (line.split() for line in self.read(state_map).splitlines())}
+        moves = {state: (float(loop), float(away)) for state, loop, away in
+                 (line.split() for line in self.read(transitions).splitlines())}
+        best = {}  # by labels: the score of the path apart from its frames
+        for words in itertools.chain(*(itertools.product(LEXICON, repeat=count) for count in range(4))):
+            if 4 + sum(3 * min(map(len, LEXICON[word])) for word in words) > FRAMES:
+                continue
+            fixed = language_score(words) - sum(ahead[word] for word in (*words, END))
+            for labels, cost in self.paths(words, ahead, alternatives, FRAMES + len(words) + 2):
+                score = fixed - cost - SILENCE_COST * alternatives.optional_silences(labels)
+                best[labels] = max(score, best.get(labels, score))
+        self.assertGreater(len(best), 20)
+        generator, utterances = random.Random(5), {}
+        for i in range(4):
+            spoken = [label for label in generator.choice(list(best)) if "[" in label]
+            while len(spoken) < FRAMES:
+                place = generator.randrange(len(spoken))
+                spoken.insert(place, spoken[place])
+            utterances["u%d" % i] = [[generator.gauss(2 if row == rows[state] else 0, 2) for row in range(max(rows.values()) + 1)]
+                                     for state in spoken]
+        for name, scores in utterances.items():
+            (self.folder / (name + ".sll")).write_bytes(
+                struct.pack(">iihh", FRAMES, 100000, 4 * len(scores[0]), 9) +
+                b"".join(struct.pack(">%df" % len(frame), *frame) for frame in scores))
+        self.write("list.scp", "".join("%s.sll\n" % name for name in utterances))
+        self.cntk("argon", "-precompile", "true", "-infsm", "t.hcl.gz", "-lookahead-file", "t.lookahead", "-transition-file",
+                  transitions, "-model-map", models, "-graph", "t.dg")
+        self.cntk("argon", "-graph", "t.dg", "-lm", "lm", "-cntkmap", state_map, "-infiles", "list.scp", "-acweight", ACWEIGHT,
+                  "-sil-cost", SILENCE_COST, "-beam", 1000, "-word_end_beam_frac", 1, "-lattice-beam", 12, "-nbest", 1000,
+                  "-outnbest", "nbest")
+        found = {name: {} for name in utterances}
+        for line in self.read("nbest").splitlines()[1:]:
+            name, _, score, words = line.split("\t")
+            self.assertNotIn(words, found[name], "twice")
+            found[name][words] = float(score)
+        for name, scores in utterances.items():
+            expected = {}
+            for labels, fixed in best.items():
+                states = [label for label in labels if "[" in label]
+                score = fixed + frames_score([moves[state] for state in states], [rows[state] for state in states], scores)
+                words = " ".join(label for label in labels if "[" not in label and label not in (BEGIN, END))
+                expected[words] = max(score, expected.get(words, score))
+            least = max(expected.values()) - 12
+            for words, score in expected.items():
+                if score > least + 0.01:
+                    self.assertIn(words, found[name])
+            self.assertGreaterEqual(len(found[name]), 1)
+            for words, score in found[name].items():
+                self.assertAlmostEqual(score, expected[words], delta=1e-3, msg=words)
 
     def test_lookahead_is_a_bound(self):
         """Back-off weights above 1 raise the scores: `c` after `ab` has more than its own unigram."""

@@ -310,9 +310,14 @@ Function* Next(const char* name)
     return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+// Depth of calls of dlopen. Libraries of the system end the program if their initialisers find no memory.
+__attribute__((tls_model("initial-exec"))) thread_local int t_openings =
+    0; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
 bool MustFailToAllocate(size_t bytes)
 {
-    if (g_settings.kind != Kind::Memory || bytes < g_settings.leastBytes || !MustFail("allocation", ""))
+    if (g_settings.kind != Kind::Memory || t_openings > 0 || bytes < g_settings.leastBytes ||
+        !MustFail("allocation", ""))
         return false;
     errno = ENOMEM;
     return true;
@@ -391,7 +396,10 @@ extern "C" void* dlopen(const char* file, int mode) noexcept
     if (t_pluginFailed)
         return nullptr;
     static const auto original = Next<decltype(dlopen)>("dlopen");
-    return original(file, mode);
+    ++t_openings;
+    void* const library = original(file, mode);
+    --t_openings;
+    return library;
 }
 
 extern "C" char* dlerror() noexcept

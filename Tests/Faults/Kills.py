@@ -5,7 +5,8 @@ training that was never killed.
     Kills.py [--seed N] [--kinds KIND,...] [KILLS]
 
 KILLS (default: 1000) is the number of kills of all kinds together. Kinds of trainings: one (process), rule (AdaGrad),
-search and adjust (control of the learning rate), adapt, pair (encoder and decoder), two and three (workers of MPI; without
+search and adjust (control of the learning rate), adapt, pair (encoder and decoder), precompute (mean and deviation),
+rotation (keepModels removes models), two and three (workers of MPI; without
 MPI they are left out). The column `within` counts the kills that left a place within an epoch. With several workers, either all or only one of them is killed.
 """
 import argparse
@@ -13,50 +14,31 @@ import os
 import pathlib
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-import Scenarios
-from Scenarios import CNTK, config, write_common, write_old_model, write_sentences
+from Scenarios import (CNTK, Workers, config, contents, differences, kill, processes_in, write_common, write_old_model,
+                       write_sentences)
 from EndToEnd import Instants
 
 OFTEN = "minutes=0.00005"  # saves the place within the epoch every 3 ms
 # Arguments, number of processes, and the part of the kills in percent.
 KINDS = {
-    "one": (config("Train", "epochs=4", OFTEN), 1, 25),
+    "one": (config("Train", "epochs=4", OFTEN), 1, 15),
     "rule": (config("Train", "epochs=4", "rule=adagrad", OFTEN), 1, 10),
     "search": (config("Train", "epochs=3", "control=searchBeforeEpoch", OFTEN), 1, 15),
     "adjust": (config("Train", "epochs=4", "control=adjustAfterEpoch", OFTEN), 1, 10),
     "adapt": (config("Adapt", "epochs=4", OFTEN), 1, 10),
     "pair": (config("Pair", "epochs=4", OFTEN), 1, 15),
+    "precompute": (config("Train", "epochs=1", "normalize=true"), 1, 5),
+    "rotation": (config("Train", "epochs=8", "keep=last:2:best", OFTEN), 1, 5),
     "two": (config("Train", "epochs=4", "parallelTrain=true", "minutes=0.0005"), 2, 10),
     "three": (config("Train", "epochs=4", "parallelTrain=true", "minutes=0.0005"), 3, 5),
 }
 SAMPLES, SENTENCES = 24000, 1000
 TIMEOUT = 120
-
-
-def processes_in(folder):
-    """Returns the training processes that work in the folder."""
-    found = []
-    for entry in os.listdir("/proc"):
-        try:
-            if entry.isdigit() and os.readlink("/proc/%s/cwd" % entry) == str(folder) and \
-                    os.path.basename(os.readlink("/proc/%s/exe" % entry)) == CNTK.name:
-                found.append(int(entry))
-        except OSError:
-            pass  # the process has ended
-    return found
-
-
-def kill(pid):
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 class Training:
@@ -83,7 +65,7 @@ class Training:
         """Returns the status, the log, and whether the training was killed after the delay."""
         command = [str(CNTK), *self.arguments]
         if self.workers > 1:
-            command = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(self.workers)] + command
+            command = [*Workers.COMMAND, "-n", str(self.workers), *command]
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, env=dict(os.environ, OMPI_MCA_mpi_yield_when_idle="1"))
         killed = False
@@ -125,8 +107,8 @@ class Training:
             self.problems.append("%s: a resumed training ends with %s\n%s" % (self.kind, status, log[-1500:]))
         else:
             self.ends += 1
-            self.problems += ["%s: %s" % (self.kind, text) for text in Scenarios.differences(
-                Scenarios.contents(self.folder), Scenarios.contents(self.whole))]
+            self.problems += ["%s: %s" % (self.kind, text)
+                              for text in differences(contents(self.folder), contents(self.whole))]
         shutil.rmtree(self.folder)
 
 
@@ -137,7 +119,7 @@ def main():
     parser.add_argument("--kinds", default=",".join(KINDS))
     options = parser.parse_args()
     kinds = options.kinds.split(",")
-    if shutil.which("mpiexec") is None or not (CNTK.parent.parent / "lib/libcntkmpi.so").exists():
+    if not Workers.available():
         kinds = [kind for kind in kinds if KINDS[kind][1] == 1]
         print("without MPI: no trainings of several workers")
     parts = sum(KINDS[kind][2] for kind in kinds)

@@ -1,7 +1,10 @@
-"""Small runs of the program, shared by Faults.py, Kills.py and PowerCut.py: their files and their command lines."""
+"""Small runs of the program, shared by Faults.py, Kills.py and PowerCut.py: their files and their command lines.
+DataScenarios.py has further ones."""
 import os
 import pathlib
 import random
+import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -26,6 +29,7 @@ minutes=0
 control=none
 size=8
 rule=none
+keep=all
 method=DataParallelSGD
 """
 READER = """[ readerType=UCIFastReader; file=%s; randomize=%s; cacheMB=%d
@@ -33,14 +37,15 @@ READER = """[ readerType=UCIFastReader; file=%s; randomize=%s; cacheMB=%d
 """
 TRAIN = """Train=[
   action=train
-  SimpleNetworkBuilder=[ layerSizes=2:$hidden$:2; layerTypes=Sigmoid; applyMeanVarNorm=false; addDropoutNodes=true
+  SimpleNetworkBuilder=[ layerSizes=2:$hidden$:2; layerTypes=Sigmoid; applyMeanVarNorm=$normalize$; addDropoutNodes=true
     trainingCriterion=CrossEntropyWithSoftmax; evalCriterion=ErrorPrediction ]
   SGD=[ maxEpochs=$epochs$; minibatchSize=$size$; learningRatesPerSample=0.01; momentumPerMB=0.9; dropoutRate=0.2
-    gradUpdateType=$rule$; saveEveryMinutes=$minutes$
+    gradUpdateType=$rule$; saveEveryMinutes=$minutes$; keepModels=$keep$
     AutoAdjust=[ autoAdjustLR=$control$; numMiniBatch4LRSearch=40; reduceLearnRateIfImproveLessThan=0.1 ]
     ParallelTrain=[ parallelizationMethod=$method$ ] ]
   reader=""" + READER % ("train.txt", "$order$", 0) + "  cvReader=" + READER % ("valid.txt", "none", 0) + "]\n" + """
 hidden=6
+normalize=false
 order=auto
 file=out/m.npz
 Adapt=[
@@ -81,14 +86,61 @@ DECODE = ["argon", "-graph", "g.dg", "-lm", "lm", "-cntkmap", "map", "-infiles",
           "out/words.mlf", "-outscores", "out/scores.tsv", "-lattice-prefix", "out/l", "-outctm", "out/ctm"]
 
 
+class Workers(list):
+    """Arguments of two workers of MPI. Settings of the environment apply to the disturbed worker alone."""
+    COMMAND = ["mpiexec", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+
+    def __init__(self, arguments, disturbed):
+        super().__init__(arguments)
+        self.disturbed = disturbed
+
+    def command(self, environment):
+        settings = ["env", *("%s=%s" % pair for pair in environment.items())] if environment else []
+        command = list(self.COMMAND)
+        for worker in range(2):
+            command += [":"] * worker + ["-n", "1", *(settings if worker == self.disturbed else []), CNTK, *self]
+        return command
+
+    @staticmethod
+    def available():
+        return shutil.which("mpiexec") is not None and (CNTK.parent.parent / "lib/libcntkmpi.so").exists()
+
+
+def processes_in(folder):
+    """Returns the processes of the program that work in the folder."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and os.readlink("/proc/%s/cwd" % entry) == os.path.realpath(folder) and \
+                    os.path.basename(os.readlink("/proc/%s/exe" % entry)) == CNTK.name:
+                found.append(int(entry))
+        except OSError:
+            pass  # the process has ended
+    return found
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def run_cntk(folder, arguments, environment=None):
     """Runs the program in the folder; returns its status and its standard error. Status None: it did not end in time.
     If the first argument is a path, that program runs, and its output is kept in out/printed."""
     is_other = isinstance(arguments[0], pathlib.Path)
+    environment = environment or {}
+    if isinstance(arguments, Workers):
+        command, environment = arguments.command(environment), {"OMPI_MCA_mpi_yield_when_idle": "1"}
+    else:
+        command = [*([] if is_other else [CNTK]), *arguments]
     try:
-        run = subprocess.run([*([] if is_other else [CNTK]), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, env=dict(os.environ, **(environment or {})), timeout=TIMEOUT, check=False)
+        run = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             env=dict(os.environ, **environment), timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
+        for pid in processes_in(folder):  # without mpiexec, workers would wait for each other
+            kill(pid)
         return None, "no end within %d seconds" % TIMEOUT
     if is_other:
         (folder / "out/printed").write_bytes(run.stdout)

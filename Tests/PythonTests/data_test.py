@@ -173,3 +173,33 @@ def test_ids_of_an_empty_sequence():
     z = C.input(4, is_sparse=True, name='z')
     with pytest.raises(C.DataError, match="sequence 0 has no steps"):
         C.times(z, np.ones((4, 2))).eval({z: C.one_hot([[], [1]], 4)})
+
+
+def forms_of(array):
+    """The same numbers in other types, orders and strides."""
+    wide = np.zeros((array.shape[0] * 2, *array.shape[1:-1], array.shape[-1] * 3))
+    wide[::2, ..., 1::3] = array
+    yield from (array.astype(dtype) for dtype in (np.float32, np.float64, np.int16, ">f8"))
+    yield from (np.asfortranarray(array.astype(dtype)) for dtype in (np.float32, np.float64))
+    yield wide[::2, ..., 1::3]
+    yield array[::-1, ..., ::-1].copy()[::-1, ..., ::-1]
+    yield np.moveaxis(np.moveaxis(array, 0, -1).copy(), -1, 0)
+    yield np.frombuffer(b"x" + array.tobytes(), np.uint8)[1:].view(array.dtype).reshape(array.shape)  # not aligned
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (35,), (2, 3), (3, 1, 2)])
+def test_layouts_of_arrays(shape, dtype):
+    random = np.random.default_rng(1)
+    long, short = (random.integers(-9, 9, (steps, *shape)).astype(np.float32) for steps in (37, 2))
+    x, t = C.input(shape, dtype=dtype), C.input(shape, dynamic_axis="t", dtype=dtype)
+    forms = list(forms_of(long)) if shape else [long, long.astype(np.float64), np.repeat(long, 2)[::2], long[::-1].copy()[::-1]]
+    for form in forms:
+        np.testing.assert_array_equal((x * 1).eval({x: form}), long)
+        for value, expected in zip((t * 1).eval({t: [form, short, form[:5]]}), (long, short, long[:5])):
+            np.testing.assert_array_equal(value, expected)
+    equal = np.stack([long, long + 1])
+    for form in (equal, equal.astype(np.float64), np.asfortranarray(equal), equal[:, ::-1].copy()[:, ::-1]):
+        np.testing.assert_array_equal((t * 1).eval({t: form}), equal)
+    same = np.broadcast_to(short[0], (4, *shape))
+    np.testing.assert_array_equal((t * 1).eval({t: [same]})[0], same)

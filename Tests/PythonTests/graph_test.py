@@ -228,3 +228,15 @@ def test_wrong_arguments():
         C.set_seed(-1)
     with pytest.raises(C.ModelError, match="the tag of node 'x' is 3"):
         x.tag = 3
+
+
+def test_integers_of_all_kinds():
+    assert C.input(np.array([2, 3])).shape == C.input((np.int64(2), 3)).shape == (2, 3)
+    x = C.input((2, 3))
+    assert x[np.int64(1)].shape == (1, 3) and x[:np.int64(1)].shape == (1, 3)
+    for wrong in (np.array(2.5), np.array([2.5]), np.array(2), 2.5, [2**70], "2", None):
+        with pytest.raises((TypeError, OverflowError)):
+            C.input(wrong)
+    for wrong in (np.array([0, 1]), 2**70, slice(2**70), slice(.5), 1.5):
+        with pytest.raises((TypeError, OverflowError)):
+            x[wrong]

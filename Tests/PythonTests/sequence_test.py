@@ -167,3 +167,11 @@ def test_operations_on_sequences_with_nan_and_infinity():
         assert [each.tolist() for each in C.sequence.is_last(x).eval(data)] == [[0, 0, 1], [1]]
         spread = C.sequence.broadcast_as(C.sequence.last(x), x).eval(data)
         np.testing.assert_array_equal(spread[0], [[4, 5]] * 3)
+
+
+def test_errors_name_the_operation():
+    x = C.sequence.input_variable(1, name="x")
+    picked = C.sequence.gather(x, x, name="picked")
+    with pytest.raises(C.DataError, match=r"Where 'picked.Where' picks no frame of sequence 1") as caught:
+        picked.eval([[[1], [0]], [[0], [0]]])
+    assert "AutoName" not in str(caught.value)

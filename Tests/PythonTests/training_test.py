@@ -122,6 +122,66 @@ def test_wrong_trainings():
     assert np.isfinite(w.value).all()
 
 
+@pytest.mark.parametrize("make", [
+    lambda w: C.schedule([.1, .2], epoch_size=-1),
+    lambda w: C.schedule("0.1*-2:0.1"),
+    lambda w: C.schedule([.1, -.1]),
+    lambda w: C.sgd([w], .1).reset_learning_rate(-1),
+    lambda w: C.sgd([w], .1, l1_regularization_weight=-1),
+    lambda w: C.sgd([w], .1, l2_regularization_weight=np.nan),
+    lambda w: C.sgd([w], .1, gradient_clipping_threshold_per_sample=0),
+    lambda w: C.momentum_sgd([w], .1, 1),
+    lambda w: C.adam([w], .1, variance_momentum=1),
+    lambda w: C.adam([w], .1, epsilon=-1),
+    lambda w: C.rmsprop([w], .1, gamma=2),
+    lambda w: C.rmsprop([w], .1, min=2, max=1),
+    lambda w: C.LocalExecutionContext(device_id=-2),
+    lambda w: C.initializer.normal(-1),
+    lambda w: C.initializer.uniform(np.nan),
+    lambda w: C.initializer.he_normal(np.inf),
+    lambda w: C.initializer.glorot_uniform(seed=-1)])
+def test_values_out_of_range(make):
+    with pytest.raises(C.UsageError, match="expected"):
+        make(C.parameter(2))
+
+
+def test_multipliers_of_rates():
+    x, t, w, b, loss = regression()
+    b.learning_rate_multiplier = 0
+    trainer = C.Trainer(None, loss, C.sgd([w, b], .05))
+    trainer.train_minibatch({x: X, t: TARGETS})
+    np.testing.assert_allclose(w.value, [.690625, -.41875], rtol=1e-6)
+    assert b.value == 0
+    before = w.value
+    w.learning_rate_multiplier, b.learning_rate_multiplier = 0, .5
+    trainer.train_minibatch({x: X, t: TARGETS})
+    np.testing.assert_array_equal(w.value, before)
+    np.testing.assert_allclose(b.value, -.025 * 2 * (X @ before - TARGETS).mean(), rtol=1e-5)
+
+
+def test_a_wrong_rate_changes_nothing():
+    x, t, w, b, loss = regression()
+    learner = C.sgd([w, b], .1)
+    trainer = C.Trainer(None, loss, learner)
+    with pytest.raises(C.UsageError):
+        learner.reset_learning_rate(np.nan)
+    assert learner.learning_rate == .1
+    reader = C.reader.NumpyReader({x: X, t: TARGETS})
+    for options in (dict(minibatch_size=0), dict(epochs=-1)):
+        with pytest.raises(C.UsageError):
+            trainer.train(reader, **options)
+    with pytest.raises(C.UsageError):
+        next(reader.minibatches(2, epoch=-1))
+
+
+def test_readers_of_arrays_name_their_inputs():
+    x, t = C.input(2, name="Words"), C.input(2, name="words")
+    with pytest.raises(C.DataError, match="'Words' have 1 sequence and those of 'words_2' 2"):
+        C.reader.NumpyReader({x: [[1, 2]], t: [[1, 2], [3, 4]]})
+    minibatch = next(C.reader.NumpyReader({x: [[1, 2]], t: [[3, 4]]}).minibatches(1))
+    assert (x - t).eval(minibatch).tolist() == [[-2, -2]]
+
+
 def test_rates():
     x, t, w, b, loss = regression()
     learner = C.sgd([w, b], C.schedule([.05, 0], epoch_size=8))
@@ -229,6 +289,17 @@ def test_text_format_reader(tmp_path):
     reader = C.reader.CNTKTextFormatReader(str(path)).map(words, format="sparse").map(tags)
     with pytest.raises(C.DataError, match="data.txt"):
         list(reader.minibatches(10))
+
+
+def test_the_log_of_a_reader(tmp_path, caplog, capfd):
+    (tmp_path / "data.txt").write_text("1 2 0\n3 4 1\n")
+    reader = C.reader.Reader("UCIFastReader", file=tmp_path / "data.txt", features=dict(dim=2, start=0))
+    x, w = C.input(2, name="features"), C.parameter(2)
+    reader.map(x)
+    with caplog.at_level("INFO", "cntk"):
+        C.Trainer(None, C.squared_error(x * w, 0), C.sgd([w], .1)).train(reader)
+    assert "2 records found" in caplog.text
+    assert capfd.readouterr() == ("", "")
 
 
 def test_whole_training_of_a_line():

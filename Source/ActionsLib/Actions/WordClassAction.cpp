@@ -8,12 +8,14 @@
 #include "Common/Text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -235,13 +237,29 @@ private:
     std::unique_ptr<std::istream> OpenInput() const
     {
         auto plain = std::make_unique<std::ifstream>(m_options.inputFile, std::ios::binary);
+        if (!plain->is_open())
+            Fail(ErrorKind::Data, "cannot open text file '", m_options.inputFile,
+                 "': ", std::generic_category().message(errno));
         std::string first(3, '\0');
         plain->read(first.data(), std::streamsize(first.size()));
         if (IsGzip(first))
             return std::make_unique<std::istringstream>(ReadTextFile(m_options.inputFile));
         plain->clear();
         plain->seekg(0);
+        plain->exceptions(std::ios::badbit);
         return plain;
+    }
+
+    bool ReadLine(std::istream& input, std::string& line) const
+    {
+        try
+        {
+            return bool(std::getline(input, line));
+        }
+        catch (const std::ios_base::failure& failure)
+        {
+            Fail(ErrorKind::Data, "cannot read text file '", m_options.inputFile, "': ", failure.code().message());
+        }
     }
 
     // Includes the sentence markers; a marker that begins and ends sentences counts once a line.
@@ -253,7 +271,7 @@ private:
         const bool isOneMarker = m_options.beginSequence == m_options.endSequence;
         std::string word;
         size_t lineNumber = 0;
-        for (std::string line; std::getline(input, line);)
+        for (std::string line; ReadLine(input, line);)
         {
             if (++lineNumber == 1 && line.starts_with("\xEF\xBB\xBF")) // byte order mark
                 line.erase(0, 3);
@@ -283,8 +301,6 @@ private:
                 at = end;
             }
         }
-        if (input.bad())
-            Fail(ErrorKind::Device, "text file '", m_options.inputFile, "' cannot be read");
         if (counts.empty())
             Fail(ErrorKind::Data, "text file '", m_options.inputFile, "' has no words");
         std::vector<WordCount> words;

@@ -62,9 +62,8 @@ private:
     const T* m_bias;
 };
 
-// Sums of inner products: terms that are added up on the way, and multiply-adds that are worth a thread.
+// Sums of inner products: terms that are added up on the way.
 constexpr size_t c_mostTerms = 16;
-constexpr size_t c_workPerThread = 250'000 / c_finerSplit;
 
 } // namespace
 
@@ -149,7 +148,7 @@ void CpuKernels::SumColumnProducts(std::span<const ColumnProducts> terms, const 
             size_t work = 0;
             for (const ColumnProducts& term : terms)
                 work += term.a.rows * c.Elements();
-            ForEachPart(m_pool, c.columns, 5, UsefulThreads(work, m_pool, c_workPerThread), sum);
+            ForEachPart(m_pool, c.columns, 5, UsefulThreads(work, m_pool, size_t(c_multiplyAddsPerThread)), sum);
             return true;
         });
     if (!isDone)

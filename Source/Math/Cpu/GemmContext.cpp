@@ -14,8 +14,6 @@ namespace cntk
 namespace
 {
 
-// Multiply-adds that are worth another thread (some 8 microseconds of work).
-constexpr double c_workPerThread = 250e3 / c_finerSplit;
 // From this work per thread on, there are twice as many tiles as threads: a thread that loses its core then delays
 // less.
 constexpr double c_workForSpareTiles = 8e6;
@@ -82,7 +80,7 @@ MatrixEngine GemmContext::EngineFor(const GemmTask<T>& task) const
 GemmContext::Grid GemmContext::Split(size_t m, size_t n, size_t k) const
 {
     const double work = double(m) * double(n) * double(k);
-    const size_t threads = size_t(std::clamp(work / c_workPerThread, 1.0, double(m_pool.Threads())));
+    const size_t threads = size_t(std::clamp(work / c_multiplyAddsPerThread, 1.0, double(m_pool.Threads())));
     if (threads == 1)
         return {m, n, 1, 1};
     constexpr double c_packingCost = 6; // multiply-adds that packing one value costs
@@ -181,7 +179,7 @@ void GemmContext::MultiplyAll(std::span<const GemmTask<T>> tasks)
         most = std::max(most, Work(task));
         work += Work(task);
     }
-    if (tasks.size() == 1 || m_pool.Threads() == 1 || work < 2 * c_workPerThread || most >= c_workForAllThreads)
+    if (tasks.size() == 1 || m_pool.Threads() == 1 || work < 2 * c_multiplyAddsPerThread || most >= c_workForAllThreads)
         return MultiplyOneByOne(tasks);
     // Each product is cut into stretches of columns.
     const double workEach = work / double(m_pool.Threads()) / c_stretchesPerThread;
@@ -234,7 +232,7 @@ template <class T>
 size_t GemmContext::StretchesOf(const GemmTask<T>& task, double workEach) const
 {
     const size_t panels = PartsOf(task.n, m_kernels.Of<T>().tileColumns);
-    const size_t wanted = size_t(std::clamp(Work(task) / std::max(workEach, c_workPerThread) + 0.5, 1.0, 64.0));
+    const size_t wanted = size_t(std::clamp(Work(task) / std::max(workEach, c_multiplyAddsPerThread) + 0.5, 1.0, 64.0));
     return std::clamp<size_t>(panels, 1, wanted);
 }
 

@@ -14,8 +14,6 @@ namespace cntk
 namespace
 {
 
-// Multiply-adds that are worth another thread (some 8 microseconds of work).
-constexpr double c_workPerThread = 250e3 / c_finerSplit;
 // Rows of one packing task, and elements from which threads share the packing.
 constexpr size_t c_rowsTogether = 64;
 constexpr size_t c_leastShared = (size_t(1) << 16) / c_finerSplit;
@@ -170,7 +168,7 @@ template <class T>
 void GemmPrepacked::Multiply(const GemmTask<T>& task, const T* panels)
 {
     const double work = double(task.m) * double(task.n) * double(task.k);
-    const size_t threads = size_t(std::clamp(work / c_workPerThread, 1.0, double(m_pool.Threads())));
+    const size_t threads = size_t(std::clamp(work / c_multiplyAddsPerThread, 1.0, double(m_pool.Threads())));
     const size_t rowsEach = RoundUp((task.m + threads - 1) / threads, m_kernels.Of<T>().tileRows);
     m_pool.Run((task.m + rowsEach - 1) / rowsEach,
                [&](size_t part, size_t thread)

@@ -185,14 +185,6 @@ CNTK_PLANAR_FORMS(float)
 CNTK_PLANAR_FORMS(double)
 #undef CNTK_PLANAR_FORMS
 
-namespace
-{
-
-// Multiply-adds that are worth another thread.
-constexpr double c_workPerThread = 250e3 / c_finerSplit;
-
-} // namespace
-
 PlanarConvolution::PlanarConvolution(ThreadPool& pool, const CpuKernelTable& kernels)
     : m_pool(pool), m_kernels(kernels), m_memory(size_t(pool.Threads()))
 {
@@ -202,7 +194,7 @@ PlanarConvolution::PlanarConvolution(ThreadPool& pool, const CpuKernelTable& ker
 size_t PlanarConvolution::Tasks(const ConvolutionGeometry& geometry, size_t samples, size_t mostPerThread) const
 {
     const double work = double(samples) * double(geometry.OutputElements()) * double(geometry.KernelElements());
-    const double threads = std::clamp(work / c_workPerThread, 1.0, double(m_pool.Threads()));
+    const double threads = std::clamp(work / c_multiplyAddsPerThread, 1.0, double(m_pool.Threads()));
     size_t tasks = std::min(samples, threads < 2 ? 1 : size_t(threads) * mostPerThread);
     if (geometry.mostSamplesAtOnce > 0)
         tasks = std::min(tasks, geometry.mostSamplesAtOnce); // each task works on one sample at a time

@@ -135,6 +135,8 @@ constexpr size_t c_finerSplit = 1;
 constexpr size_t c_operationsPerThread = 32 * 1024 / c_finerSplit;
 // The same where parts are added up afterwards, so that their number shows in the last bits: few sizes.
 constexpr size_t c_operationsPerSum = 128 * 1024 / c_finerSplit;
+// Multiply-adds of matrix products that are worth a thread: some 8 microseconds of work.
+constexpr double c_multiplyAddsPerThread = 250e3 / c_finerSplit;
 // Partial results of so many parts fit into arrays of fixed size.
 constexpr int c_mostParts = 64;
 

@@ -9,9 +9,7 @@ def main():
         if os.path.exists(program):
             break
     else:
-        sys.exit("cntk: the program is not there: expected %s" % os.path.join(folder, "bin", "cntk"))
-    plugins = os.path.join(folder, "plugins")
-    os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [plugins, os.environ.get("LD_LIBRARY_PATH")]))
+        sys.exit("cntk: the program was not found; expected %s" % os.path.join(folder, "bin", "cntk"))
     os.execv(program, [program] + sys.argv[1:])
 
 

@@ -124,6 +124,8 @@ class _Context:
     def __init__(self, name=None, device_id=-1, precision="float"):
         if precision not in ("float", "double"):
             raise UsageError("the precision is %r; expected 'float' or 'double'" % (precision,))
+        if device_id < -1:
+            raise UsageError("the device_id is %r; expected -1 for the CPU, or the number of a GPU" % (device_id,))
         self.name = name or "experiment"
         self.device_id = device_id
         self.precision = precision

@@ -1,5 +1,8 @@
 """Initial values of parameters. Random values come from the engine's generator and follow C.set_seed."""
 import math
+import operator
+
+from .errors import UsageError
 
 
 class Initializer:
@@ -26,8 +29,17 @@ def _normal(deviation, shape):
 
 def _seeded(options, seed):
     if seed is not None:
-        options["randomSeed"] = str(int(seed))
+        options["randomSeed"] = str(seed)
     return options
+
+
+def _random(name, scale, seed, options):
+    """An initializer of random values. options(shape): the engine's, without the seed."""
+    if not 0 <= scale < math.inf:
+        raise UsageError("the scale of %s is %r; expected a finite number, 0 or more" % (name, scale))
+    if seed is not None and operator.index(seed) < 0:
+        raise UsageError("the seed of %s is %r; expected 0 or more" % (name, seed))
+    return Initializer("%s(%g)" % (name, scale), lambda shape: _seeded(options(shape), seed))
 
 
 def _fans(shape):
@@ -44,18 +56,17 @@ def _fans(shape):
 
 def uniform(scale=0.05, seed=None):
     """Uniform in +-scale."""
-    return Initializer("uniform(%g)" % scale, lambda shape: _seeded(_uniform(scale), seed))
+    return _random("uniform", scale, seed, lambda shape: _uniform(scale))
 
 
 def normal(scale=1.0, seed=None):
     """Normal with the deviation scale."""
-    return Initializer("normal(%g)" % scale, lambda shape: _seeded(_normal(scale, shape), seed))
+    return _random("normal", scale, seed, lambda shape: _normal(scale, shape))
 
 
 def glorot_uniform(scale=1.0, seed=None):
     """Uniform in +-scale * sqrt(6 / (inputs + outputs))."""
-    return Initializer("glorot_uniform(%g)" % scale,
-                       lambda shape: _seeded(_uniform(scale * math.sqrt(6 / sum(_fans(shape)))), seed))
+    return _random("glorot_uniform", scale, seed, lambda shape: _uniform(scale * math.sqrt(6 / sum(_fans(shape)))))
 
 
 xavier = glorot_uniform
@@ -63,20 +74,17 @@ xavier = glorot_uniform
 
 def glorot_normal(scale=1.0, seed=None):
     """Normal with the deviation scale * sqrt(2 / (inputs + outputs))."""
-    return Initializer("glorot_normal(%g)" % scale,
-                       lambda shape: _seeded(_normal(scale * math.sqrt(2 / sum(_fans(shape))), shape), seed))
+    return _random("glorot_normal", scale, seed, lambda shape: _normal(scale * math.sqrt(2 / sum(_fans(shape))), shape))
 
 
 def he_uniform(scale=1.0, seed=None):
     """Uniform in +-scale * sqrt(6 / inputs)."""
-    return Initializer("he_uniform(%g)" % scale,
-                       lambda shape: _seeded(_uniform(scale * math.sqrt(6 / _fans(shape)[0])), seed))
+    return _random("he_uniform", scale, seed, lambda shape: _uniform(scale * math.sqrt(6 / _fans(shape)[0])))
 
 
 def he_normal(scale=1.0, seed=None):
     """Normal with the deviation scale * sqrt(2 / inputs)."""
-    return Initializer("he_normal(%g)" % scale,
-                       lambda shape: _seeded(_normal(scale * math.sqrt(2 / _fans(shape)[0]), shape), seed))
+    return _random("he_normal", scale, seed, lambda shape: _normal(scale * math.sqrt(2 / _fans(shape)[0]), shape))
 
 
 def constant(value=0):

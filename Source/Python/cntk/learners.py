@@ -5,6 +5,7 @@ sgd W -= r G; momentum S = m S + (1 - m) r G, W -= S; nesterov W -= m S + (1 - m
 adagrad A += G^2, q = 1 / sqrt(A + 1e-16), W -= r q G / mean(q); adam the usual, bias-corrected, with G / N.
 """
 import math
+import operator
 
 from . import _cntk
 from .errors import UsageError, check_calls
@@ -15,7 +16,10 @@ class Schedule:
 
     def __init__(self, values, epoch_size=0):
         self.values = _expanded(values)
-        self.epoch_size = int(epoch_size or 0)
+        self.epoch_size = 0 if epoch_size is None else operator.index(epoch_size)
+        if self.epoch_size < 0:
+            raise UsageError("epoch_size of a schedule is %d; expected samples, or 0 for an epoch of the trainer"
+                             % self.epoch_size)
 
     def __repr__(self):
         return "schedule(%r, epoch_size=%d)" % (self.values, self.epoch_size)
@@ -28,7 +32,7 @@ def _expanded(values):
         try:
             for part in values.split(":"):
                 value, _, count = part.partition("*")
-                numbers += [float(value)] * (int(count) if count else 1)
+                numbers += [float(value) for _ in range(_count(count) if count else 1)]
         except ValueError:
             raise UsageError("the schedule is %r; expected numbers such as '0.5*10:0.1'" % values) from None
     elif isinstance(values, (list, tuple)):
@@ -37,7 +41,36 @@ def _expanded(values):
         numbers = [float(values)]
     if not numbers:
         raise UsageError("the schedule is empty; expected at least one number")
+    for number in numbers:
+        _check_range("a learning rate", number, 0)
     return numbers
+
+
+def _check_range(name, value, least, limit=math.inf):
+    """UsageError unless least <= value < limit."""
+    if not least <= value < limit:
+        raise UsageError("%s is %r; expected %s" % (name, value, "%g or more and less than %g" % (least, limit)
+                                                    if math.isfinite(limit) else "a finite number, %g or more" % least))
+
+
+def _check_options(options):
+    """UsageError for options of an update rule out of the ranges that the SGD block has for them."""
+    for name in {"l1_regularization_weight", "l2_regularization_weight", "inc", "dec", "max", "min"} & options.keys():
+        _check_range(name, options[name], 0)
+    _check_range("variance_momentum", options.get("variance_momentum", 0), 0, 1)
+    for name in {"gradient_clipping_threshold_per_sample", "epsilon"} & options.keys():
+        if not options[name] > 0:
+            raise UsageError("%s is %r; expected a number above 0" % (name, options[name]))
+    if not 0 <= options.get("gamma", 0) <= 1:
+        raise UsageError("gamma is %r; expected 0 to 1" % options["gamma"])
+    if options.get("min", 0) > options.get("max", 0):
+        raise UsageError("max is %r, below min %r; expected at least that" % (options["max"], options["min"]))
+
+
+def _count(text):
+    if int(text) < 0:
+        raise ValueError
+    return int(text)
 
 
 def schedule(values, epoch_size=0):
@@ -69,11 +102,8 @@ class Learner:
         rate = lr_per_sample if lr is None else lr
         self._schedule = rate if isinstance(rate, Schedule) else Schedule(rate)
         self.is_per_sample = lr is None
-        for value in self._schedule.values:
-            if not (math.isfinite(value) and value >= 0):
-                raise UsageError("a learning rate is %r; expected a finite number, 0 or more" % value)
-        if not 0 <= momentum < 1:
-            raise UsageError("the momentum is %r; expected 0 or more and less than 1" % momentum)
+        _check_range("the momentum", float(momentum), 0, 1)
+        _check_options(options)
         self.rule = rule
         self.momentum = momentum
         self._options = options
@@ -96,12 +126,13 @@ class Learner:
 
     def reset_learning_rate(self, rate):
         """Sets the learning rate from now on: a number, or a schedule."""
-        self._schedule = rate if isinstance(rate, Schedule) else Schedule(rate)
+        schedule_ = rate if isinstance(rate, Schedule) else Schedule(rate)
         if self._attached is not None:
             core, number = self._attached
-            if len(self._schedule.values) != 1:
+            if len(schedule_.values) != 1:
                 raise UsageError("a learner of a trainer takes a single new rate")
-            core.set_rate(number, self._schedule.values[0])
+            core.set_rate(number, schedule_.values[0])
+        self._schedule = schedule_
 
     def __repr__(self):
         is_momentum_sgd = self.rule == "nesterov" or (self.rule == "sgd" and self.momentum > 0)

@@ -1,5 +1,6 @@
 """Readers: sources of minibatches, apart from networks."""
 import difflib
+import operator
 import os
 import re
 
@@ -49,8 +50,10 @@ class _Source:
 
     def minibatches(self, minibatch_size=256, epoch=0):
         """The minibatches of an epoch. The same epoch gives the same order."""
-        if minibatch_size < 1:
+        if operator.index(minibatch_size) < 1:
             raise UsageError("the minibatch size is %r; expected 1 or more" % (minibatch_size,))
+        if operator.index(epoch) < 0:
+            raise UsageError("the epoch is %r; expected 0 or more" % (epoch,))
         source, mapped = self._open_source()
         names = source.streams()
         source.start(epoch, minibatch_size, list(mapped))
@@ -222,8 +225,12 @@ class NumpyReader(_Source):
             if not isinstance(node, _cntk.Function):
                 raise TypeError("a key of the data is %r; expected an input" % (node,))
         self._values = data
-        self._data = [("s%d" % number, node, value) for number, (node, value) in enumerate(data.items())]
-        self._mapped = {name: node for name, node, _ in self._data}
+        for node in data:  # streams have the names of their inputs, for messages
+            name = node.name
+            while name.lower() in map(str.lower, self._mapped):
+                name += "_2"
+            self._mapped[name] = node
+        self._data = [(name, node, data[node]) for name, node in self._mapped.items()]
         self._source = _cntk.Source(self._data, bool(randomize))
 
     def _open_source(self, dtype=None):

@@ -1,4 +1,5 @@
 """Training, one minibatch at a time or a whole source at once."""
+import operator
 import os
 import time
 
@@ -25,6 +26,8 @@ class Trainer:
             pair = (pair[0], None)
         if len(pair) != 2 or not isinstance(pair[0], _cntk.Function) or not isinstance(pair[1], (_cntk.Function, type(None))):
             raise TypeError("the criterion is %r; expected a loss, or (loss, metric)" % (criterion,))
+        if not isinstance(model, (_cntk.Function, type(None))):
+            raise TypeError("the model is %r; expected a node or None" % (model,))
         self.model = model
         self.loss_function, self.evaluation_function = pair
         self.learners = list(learners) if isinstance(learners, (list, tuple)) else [learners]
@@ -91,6 +94,9 @@ class Trainer:
         if not hasattr(source, "_open_source") and not hasattr(source, "minibatches"):
             raise TypeError("the source is %.100r; expected a reader such as reader.NumpyReader(..), or an object with "
                             "minibatches(size, epoch)" % (source,))
+        if operator.index(minibatch_size) < 1 or operator.index(epochs) < 0:
+            raise UsageError("train() got minibatch_size=%d and epochs=%d; expected a size of 1 or more and no negative count"
+                             % (minibatch_size, epochs))
         for _ in range(epochs):
             begin = time.monotonic()
             if hasattr(source, "_open_source"):

@@ -6,6 +6,7 @@
 #include "Exchange/NpzFile.h"
 #include "Fuzz/FuzzTarget.h"
 #include "Fuzz/MarkedFileMutation.h"
+#include "Fuzz/NpzMutation.h"
 
 namespace cntk
 {
@@ -57,7 +58,7 @@ std::vector<FuzzTarget> ModelTargets()
     return {{"Model", FuzzModel, {500, 256 * mega}, MutateMarkedFile},
             {"Checkpoint", FuzzCheckpoint, {200, 256 * mega}, MutateMarkedFile},
             {"Dbn", FuzzDbn, {20, 8 * mega}},
-            {"Npz", FuzzNpz, {20, 16 * mega}}};
+            {"Npz", FuzzNpz, {20, 16 * mega}, MutateNpz}};
 }
 
 } // namespace cntk

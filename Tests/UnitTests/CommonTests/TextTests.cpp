@@ -122,6 +122,7 @@ TEST(CountedTests, OneIsSingular)
     EXPECT_EQ(Counted(0, "row"), "0 rows");
     EXPECT_EQ(Counted(21, "row"), "21 rows");
     EXPECT_EQ(Counted(2, "class"), "2 classes");
+    EXPECT_EQ(Counted(2, "axis"), "2 axes");
     EXPECT_EQ(Counted(2, "minibatch"), "2 minibatches");
     EXPECT_EQ(Counted(2, "epoch"), "2 epochs");
     EXPECT_EQ(Counted(1, "entry"), "1 entry");

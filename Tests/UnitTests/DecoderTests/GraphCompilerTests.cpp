@@ -88,8 +88,10 @@ TEST_F(GraphCompilerTests, TellsTheLineOfMistakesInTables)
     EXPECT_THAT(MessageFor([&] { Compile(); }), HasSubstr("transitions:2: 'x' is no number"));
     Write("transitions", "s -0.5 -1\nt -0.5 0.1\n");
     EXPECT_THAT(MessageFor([&] { Compile(); }), HasSubstr("transitions:2: '0.1' is above 0"));
-    Write("transitions", "s -0.5 -1\n[s] -0.5 -1.5\n");
-    EXPECT_THAT(MessageFor([&] { Compile(); }), HasSubstr("transitions:2: '[s]' is listed before with other values"));
+    Write("transitions", "s -0.5 -1\n[s] -0.5 -1\n");
+    EXPECT_THAT(MessageFor([&] { Compile(); }), HasSubstr("transitions:2: '[s]' is listed twice"));
+    Write("map", "[s] 0\n[t] 1\ns 2\n");
+    EXPECT_THAT(MessageFor([&] { ReadStateMap(Path("map")); }), HasSubstr("map:3: 's' is listed twice"));
 }
 
 TEST_F(GraphCompilerTests, ReadsOnlyWholeImagesOfItsVersion)

@@ -74,11 +74,24 @@ private:
     void Visit(const EnumeratedArc& arc, size_t frame, double score)
     {
         const auto [self, forward] = m_task.transitions.at(arc.label);
+        const LastVisit before = m_last;
+        score -= SilenceCostBefore(arc.label);
+        const bool continues = before.label == "[q]" && arc.label == "[r]";
+        m_last = {arc.label, m_words.size(), m_words.size() > before.words || (continues && before.isLabelled)};
         for (size_t t = frame; t < m_task.scores.size(); ++t)
         {
             score += m_acweight * m_task.scores[t].at(arc.label) + (t > frame ? self : 0);
             Follow(arc.to, t + 1, score + forward);
         }
+        m_last = before;
+    }
+
+    // Each silence between words costs once, when the path leaves it for a phone.
+    double SilenceCostBefore(const std::string& label) const
+    {
+        const bool isOptional = !m_last.label.empty() && m_last.label != "[p]" && !m_last.isLabelled;
+        const bool isEnd = m_words.size() > m_last.words && m_words.back() == "</s>";
+        return isOptional && label == "[p]" && !isEnd ? m_task.silenceCost : 0;
     }
 
     void End(double score)
@@ -91,8 +104,16 @@ private:
             place->second = std::max(place->second, score);
     }
 
+    struct LastVisit
+    {
+        std::string label;       // empty: none
+        size_t words = 0;        // in front of it
+        bool isLabelled = false; // a word label stands in its silence
+    };
+
     const EnumeratedTask& m_task;
     const double m_acweight;
+    LastVisit m_last;
     std::vector<std::string> m_words;
     std::map<std::string, double> m_best;
 };

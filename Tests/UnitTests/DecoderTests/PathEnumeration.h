@@ -26,12 +26,15 @@ struct EnumeratedTask
     std::map<std::string, double> lookahead;
     std::map<std::string, std::pair<double, double>> ngrams; // "a b": base-10 logarithms of probability and back-off
     int order = 2;
+    double silenceCost = 0;
     std::vector<std::map<std::string, double>> scores; // by frame and label
 
     std::string AcceptorText() const;
     std::string TransitionText() const;
     std::string LookaheadText() const;
     std::string ArpaText() const;
+    // [p] is a phone of its own; [q] and [r] are the states of a silence.
+    static std::string ModelText() { return "phone p\nsil q r\n"; }
 };
 
 EnumeratedTask RandomTask(std::mt19937& random, bool hasLookahead, int order);

@@ -26,13 +26,19 @@ protected:
         RemoveFile(Path("lookahead"));
         if (!task.lookahead.empty())
             Write("lookahead", task.LookaheadText());
+        RemoveFile(Path("models"));
+        if (task.silenceCost > 0)
+            Write("models", EnumeratedTask::ModelText());
         Compile();
         m_options = {};
         m_options.lm = Path("lm");
         m_options.acweight = c_acweight;
         m_tables = {};
         m_tables.graph = std::make_unique<DecodingGraph>(Path("graph.dg"));
-        m_tables.phones = PhoneTable({}, m_tables.graph->StateNames(), {});
+        if (task.silenceCost > 0)
+            m_tables.phones =
+                PhoneTable(ReadModelMap(Path("models")), m_tables.graph->StateNames(), m_tables.graph->SilenceModels());
+        m_tables.silenceCost = task.silenceCost;
         m_tables.models = std::make_unique<LanguageModels>(m_options, m_tables.graph->Words(), m_log);
         m_scores = {};
         m_scores.name = "utterance";
@@ -74,6 +80,7 @@ protected:
         const SearchSettings settings{.acweight = float(c_acweight),
                                       .beam = 1e4F,
                                       .wordBeam = 1e4F,
+                                      .silenceCost = float(m_tables.silenceCost),
                                       .maxTokens = 1000000,
                                       .keepsLinks = true,
                                       .latticeBeam = float(beam)};
@@ -89,7 +96,7 @@ protected:
                              .isPartial = search.IsPartial(),
                              .graph = *m_tables.graph,
                              .phones = m_tables.phones,
-                             .silenceCost = 0,
+                             .silenceCost = m_tables.silenceCost,
                              .acweight = c_acweight,
                              .beam = beam,
                              .scores = m_scores,
@@ -116,7 +123,8 @@ TEST_F(SearchTests, FindsTheBestPathOfRandomGraphs)
     for (unsigned seed = 0; seed < 120; ++seed)
     {
         std::mt19937 random(seed);
-        const EnumeratedTask task = RandomTask(random, seed % 2 == 1, 1 + int(seed % 3));
+        EnumeratedTask task = RandomTask(random, seed % 2 == 1, 1 + int(seed % 3));
+        task.silenceCost = seed % 4 < 2 ? 0 : 1.5;
         const std::map<std::string, double> sentences = EnumerateSentences(task, c_acweight);
         Load(task);
         Widen();
@@ -174,7 +182,8 @@ TEST_F(SearchTests, LatticesHoldEachSentenceOnceWithItsScore)
     for (unsigned seed = 0; seed < 120; ++seed)
     {
         std::mt19937 random(1000 + seed);
-        const EnumeratedTask task = RandomTask(random, seed % 2 == 1, 1 + int(seed % 3));
+        EnumeratedTask task = RandomTask(random, seed % 2 == 1, 1 + int(seed % 3));
+        task.silenceCost = seed % 4 < 2 ? 0 : 1.5;
         const std::map<std::string, double> sentences = EnumerateSentences(task, c_acweight);
         if (sentences.empty())
             continue;

@@ -147,6 +147,9 @@ void ComputationNetwork::Validation::CheckInputs()
 {
     for (const auto& [key, node] : m_network.m_nodes)
     {
+        if (node->InputCount() == 0 && node->Type().inputs.min > 0)
+            Fail(ErrorKind::Model, "node '", node->Name(), "' (", node->TypeName(),
+                 ") has no inputs; it needs at least ", node->Type().inputs.min);
         for (size_t i = 0; i < node->InputCount(); i++)
             if (!node->Input(i))
                 Fail(ErrorKind::Model, "input ", i, " of node '", node->Name(), "' (", node->TypeName(),

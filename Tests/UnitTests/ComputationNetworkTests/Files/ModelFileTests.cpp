@@ -240,6 +240,17 @@ TEST_F(ModelFileTests, RefusesCountsThatTheFileCannotHold)
               "into the 20 bytes left), found 18446744073709551615");
 }
 
+TEST_F(ModelFileTests, RefusesANodeWhoseInputsAreNotListed)
+{
+    std::string bytes = SmallFile(DataType::Float32);
+    const std::string inputsOfZ = ModelBytes().Mark("z").Number(uint64_t(2)).Text();
+    const size_t at = bytes.find(inputsOfZ);
+    ASSERT_NE(at, std::string::npos);
+    bytes[at] = 'c'; // which the file lists again
+    WriteBytes(Path("a.dnn"), bytes);
+    EXPECT_EQ(LoadError("a.dnn"), "node 'z' (Times) has no inputs; it needs at least 2");
+}
+
 TEST_F(ModelFileTests, EveryPrefixIsAnError)
 {
     const std::string whole = SmallFile(DataType::Float32);

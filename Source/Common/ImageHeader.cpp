@@ -80,6 +80,7 @@ std::optional<ImageHeader> ReadPnm(std::string_view file)
             number = 10 * number + size_t(file[at] - '0');
         if (at == first)
             return std::nullopt;
+        at = std::min(at + 1, file.size()); // any byte ends a number, as for OpenCV
     }
     return ImageHeader{numbers[0], numbers[1], file[1] == '3' || file[1] == '6' ? 3u : 1u};
 }

@@ -20,6 +20,7 @@ std::string TextOfHeader(std::string_view file)
 TEST(ImageHeader, HasTheSizeOfEachFormat)
 {
     EXPECT_EQ(TextOfHeader("P6\n# c 9\n 30 \t20\n255\n"), "30 x 20 x 3");
+    EXPECT_EQ(TextOfHeader("P6\n60000%6000@\n2"), "60000 x 6000 x 3");
     EXPECT_EQ(TextOfHeader("P5 30 20 255"), "30 x 20 x 1");
     EXPECT_EQ(TextOfHeader({"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\0\2\x08\2", 26}), "256 x 2 x 3");
     EXPECT_EQ(TextOfHeader({"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\0\2\x08\4", 26}), "256 x 2 x 1");

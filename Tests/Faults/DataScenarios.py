@@ -67,6 +67,36 @@ WORDS = """Words=[ action=train
 Classes=[ action=writeWordAndClass; inputFile=text.txt; outputVocabFile=out/classes.txt; outputWord2Cls=out/word2cls.txt
   outputCls2Index=out/cls2idx.txt; vocabSize=6; nbrClass=2; cutoff=0; beginSequence="</s>"; endSequence="</s>"; unk="<unk>" ]
 """
+RECORDS = """
+SGD=[ maxEpochs=$epochs$; minibatchSize=8; learningRatesPerSample=0.01; momentumPerMB=0.9 ]
+Sums=[ action=train; NDLNetworkBuilder=[ networkDescription=sums.ndl ]; reader=[ $kind$; a=[ dim=5 ]; b=[ dim=5 ]
+  y=[ labelDim=1; labelType=regression ] ] ]
+pc="readerType=SparsePCReader; file=records.pc; randomize=auto"
+svm="readerType=LibSVMBinaryReader; file=records.svm"
+Pairs=[ action=train; NDLNetworkBuilder=[ networkDescription=pairs.ndl ]; reader=[ readerType=DSSMReader; randomize=auto
+  a=[ dim=5; file=a.bin ]; b=[ dim=5; file=b.bin ]; DSSMLabel=[ labelDim=3; labelType=Category ] ] ]
+Slots=[ action=train; NDLNetworkBuilder=[ networkDescription=slots.ndl ]; reader=[ readerType=LUSequenceReader; file=slots.txt
+  randomize=auto; nbruttsineachrecurrentiter=2; wordmap=same.txt; features=[ dim=0 ]; labelIn=[ token=words.txt; useWordMap=true ]
+  labels=[ token=tags.txt ] ] ]
+"""
+SUMS_NETWORK = """a=SparseInput(5, tag=feature)
+b=SparseInput(5, tag=feature)
+y=Input(1, tag=label)
+z=Plus(Times(Parameter(1, 5), a), Times(Parameter(1, 5), b), tag=output)
+loss=SquareError(y, z, tag=criterion)
+"""
+PAIRS_NETWORK = """a=SparseInput(5, tag=feature)
+b=SparseInput(5, tag=feature)
+DSSMLabel=Input(3, tag=label)
+near=CosDistanceWithNegativeSamples(Times(Parameter(4, 5), a), Times(Parameter(4, 5), b), 1, 2)
+loss=CrossEntropyWithSoftmax(DSSMLabel, near, tag=criterion)
+"""
+SLOTS_NETWORK = """features=SparseInput(5, tag=feature)
+labels=Input(3, tag=label)
+h=Tanh(Plus(Times(Parameter(4, 5), features), Times(Parameter(4, 4), PastValue(4, 1, h))))
+z=Times(Parameter(3, 4), h, tag=output)
+ce=CrossEntropyWithSoftmax(labels, z, tag=criterion)
+"""
 EXCHANGE = """Svd=[ action=SVD; modelPath=old.dnn; outputModelPath=out/m.dnn; nodeNameRegex="W.*"; keepRatio=0.5; alignedSize=1 ]
 Import=[ action=import; modelPath=old.dnn; inputPath=in.npz; outputModelPath=out/m.dnn ]
 Text=[ action=export; modelPath=old.dnn; outputPath=out/weights; format=text ]
@@ -157,6 +187,41 @@ def prepare_words(folder):
     (folder / "c.cntk").write_text(HEAD + WORDS)
 
 
+def prepare_records(folder, count=24):
+    """Writes the same records in the formats of the binary readers: each has a value at one place of a and of b, and their sum.
+    The values have 8 bytes, but 4 for DSSMReader. Writes sentences of words with tags, too."""
+    write_common(folder)
+    draw = random.Random(6)
+    places = [(draw.randrange(5), draw.randrange(5)) for _ in range(count)]
+    values = [(draw.random(), draw.random()) for _ in range(count)]
+    (folder / "records.pc").write_bytes(b"".join(
+        struct.pack("<idiidid", 1, y, j, 1, x, i, x + y) for (i, j), (x, y) in zip(places, values)))
+    batches = []
+    for begin in range(0, count, 8):
+        batch = struct.pack("<i", 8)
+        for part in (0, 1):
+            batch += struct.pack("<i8d8i9i", 8, *(pair[part] for pair in values[begin:begin + 8]),
+                                 *(pair[part] for pair in places[begin:begin + 8]), *range(9))
+        batches.append(batch + struct.pack("<8d", *(x + y for x, y in values[begin:begin + 8])))
+    header = struct.pack("<qqii", count, len(batches), 2, 1)
+    header += b"".join(struct.pack("<i1si", 1, name, dim) for name, dim in ((b"a", 5), (b"b", 5), (b"y", 1)))
+    offsets = struct.pack("<%dq" % len(batches), *(len(batches[0]) * i for i in range(len(batches))))
+    (folder / "records.svm").write_bytes(header + offsets + b"".join(batches))
+    for part, name in enumerate(("a.bin", "b.bin")):
+        (folder / name).write_bytes(struct.pack("<qiq", count, 5, count) + struct.pack("<%dq" % count, *range(0, 12 * count, 12)) +
+                                    b"".join(struct.pack("<ifi", 1, v[part], p[part]) for p, v in zip(places, values)))
+    words = ["BOS", "EOS", "to", "oslo", "rome"]
+    (folder / "words.txt").write_text("\n".join(words) + "\n")
+    (folder / "same.txt").write_text("paris rome\n" + "".join("%s %s\n" % (word, word) for word in words))
+    (folder / "tags.txt").write_text("O\nB\nI\n")
+    (folder / "slots.txt").write_text("".join(
+        "BOS O\n%sEOS O\n\n" % "".join(draw.choices(["to O\n", "oslo B\n", "rome I\n", "paris B\n"], k=1 + number % 3))
+        for number in range(12)))
+    for name, network in (("sums", SUMS_NETWORK), ("pairs", PAIRS_NETWORK), ("slots", SLOTS_NETWORK)):
+        (folder / (name + ".ndl")).write_text(network)
+    (folder / "c.cntk").write_text(HEAD + RECORDS)
+
+
 def prepare_exchange(folder):
     prepare_with_model(folder)
     must_run(folder, *config("Export", "file=in.npz", "Export=[nodeNames=W0]"))  # each entry takes a hundred calls
@@ -179,6 +244,10 @@ DATA_SCENARIOS = {
     "images": (prepare_images, config("Images")),
     "words": (prepare_words, config("Words")),
     "classes": (prepare_words, config("Classes")),
+    "sparsepc": (prepare_records, config("Sums", "kind=$pc$")),
+    "libsvm": (prepare_records, config("Sums", "kind=$svm$")),
+    "dssm": (prepare_records, config("Pairs")),
+    "slots": (prepare_records, config("Slots")),
     "svd": (prepare_exchange, config("Svd")),
     "import": (prepare_exchange, config("Import")),
     "text": (prepare_exchange, config("Text")),

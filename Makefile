@@ -73,7 +73,7 @@ bench: packages
 	cmake --build $(BUILD) -j $(JOBS)
 	Tests/Tools/RunBenchmarks.sh "$(abspath $(BUILD))"
 
-# The long form of the tests of Tests/Faults: 15 to 30 minutes. Tables and plots of the long runs go to BUILD/faults.
+# The long form of the tests of Tests/Faults: 15 minutes. Tables and plots of the long runs go to BUILD/faults.
 faults: all
 	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/Faults.py
 	CNTK="$(abspath $(BUILD))/bin/cntk" Tests/Faults/PowerCut.py

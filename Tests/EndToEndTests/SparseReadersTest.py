@@ -5,11 +5,11 @@ import random
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import time
 
 from EndToEnd import CNTK, EndToEndTest, Instants, main
+from SparseFiles import dssm, lib_svm, sparse_pc
 
 RECORDS, WORDS, TOPICS, EPOCHS = 600, 40, 8, 3
 
@@ -56,11 +56,6 @@ def sparse_row(draw, words, count):
     return [(word, draw.randrange(1, 9) / 4) for word in draw.sample(words, count)]
 
 
-def packed(row, real):
-    return struct.pack("<%d%s" % (len(row), real), *[value for _, value in row]), \
-        struct.pack("<%di" % len(row), *[word for word, _ in row])
-
-
 def text(row):
     return " ".join("%d:%g" % pair for pair in row)
 
@@ -90,34 +85,17 @@ class SparseReadersTest(EndToEndTest):
         draw = random.Random(3)
         self.write("net.ndl", SUMS)
         weights = {word: draw.randrange(-8, 9) / 8 for word in range(WORDS + WORDS // 2)}
-        pc, ctf, records = [], [], []
+        ctf, records = [], []
         for _ in range(RECORDS):
             a = sparse_row(draw, range(WORDS), draw.randrange(0, 6))
             b = sparse_row(draw, range(WORDS // 2), draw.randrange(1, 4))
             y = sum(weights[w] * v for w, v in a) + sum(weights[WORDS + w] * v for w, v in b)
             records.append((a, b, y))
-            for row in (b, a):  # features in reverse alphabetical order
-                pc += [struct.pack("<i", len(row)), *packed(row, real)]
-            pc += [struct.pack("<" + real, y), struct.pack("<i", 77)]
             ctf.append("|A %s |B %s |y %r\n" % (text(a), text(b), y))
-        (self.folder / "data.pc").write_bytes(b"".join(pc))
         self.write("data.ctf", "".join(ctf))
-        batches = [records[i:i + 64] for i in range(0, RECORDS, 64)]
-        data = []
-        for batch in batches:
-            parts = [struct.pack("<i", len(batch))]
-            for feature in (0, 1):
-                rows = [record[feature] for record in batch]
-                flat = [pair for row in rows for pair in row]
-                starts = [sum(map(len, rows[:i])) for i in range(len(rows) + 1)]
-                parts += [struct.pack("<i", len(flat)), *packed(flat, real), struct.pack("<%di" % len(starts), *starts)]
-            parts.append(struct.pack("<%d%s" % (len(batch), real), *[record[2] for record in batch]))
-            data.append(b"".join(parts))
-        header = struct.pack("<qqii", RECORDS, len(batches), 2, 1)
-        for name, dim in ((b"first", WORDS), (b"second", WORDS // 2), (b"y", 1)):
-            header += struct.pack("<i", len(name)) + name + struct.pack("<i", dim)
-        offsets = [sum(map(len, data[:i])) for i in range(len(data))]
-        (self.folder / "data.svm").write_bytes(header + struct.pack("<%dq" % len(data), *offsets) + b"".join(data))
+        (self.folder / "data.pc").write_bytes(sparse_pc(records, real, 77))
+        streams = (("first", WORDS), ("second", WORDS // 2), ("y", 1))
+        (self.folder / "data.svm").write_bytes(lib_svm(records, real, streams, 64))
 
     def test_sums(self):
         """float and double, and all readers, give one result."""
@@ -154,11 +132,7 @@ class SparseReadersTest(EndToEndTest):
             lines.append("|Doc %s |Query %s |DSSMLabel 1\n" % (text(rows[0][-1]), text(rows[1][-1])))
         self.write("data.ctf", "".join(lines))
         for name, part in (("doc", rows[0]), ("query", rows[1])):
-            data = [struct.pack("<i", len(row)) + b"".join(packed(row, "f")) for row in part]
-            offsets = [sum(map(len, data[:i])) for i in range(RECORDS)]
-            header = struct.pack("<qiq", RECORDS, WORDS, sum(map(len, part)))
-            (self.folder / (name + ".bin")).write_bytes(
-                header + struct.pack("<%dq" % RECORDS, *offsets) + b"".join(data))
+            (self.folder / (name + ".bin")).write_bytes(dssm(part, WORDS))
 
     DSSM = "readerType=DSSMReader; Doc=[ file=doc.bin; dim=40 ]; Query=[ file=query.bin; dim=40 ]; " \
            "DSSMLabel=[ labelDim=4; labelType=Category ]; randomize="

@@ -6,6 +6,7 @@ import zipfile
 
 from Scenarios import (CNTK, HEAD, SCENARIOS, Workers, config, must_run, prepare_decode_with_graph, prepare_train,
                        prepare_with_model, write_common)
+from SparseFiles import dssm, lib_svm, sparse_pc  # beside SmallDecoding.py, whose folder Scenarios.py adds
 
 STATES = ["ax_s2", "ax_s3", "b_s2", "sil_s2"]
 FRAMES = 5  # of each utterance, as long as LATTICE
@@ -192,24 +193,12 @@ def prepare_records(folder, count=24):
     The values have 8 bytes, but 4 for DSSMReader. Writes sentences of words with tags, too."""
     write_common(folder)
     draw = random.Random(6)
-    places = [(draw.randrange(5), draw.randrange(5)) for _ in range(count)]
-    values = [(draw.random(), draw.random()) for _ in range(count)]
-    (folder / "records.pc").write_bytes(b"".join(
-        struct.pack("<idiidid", 1, y, j, 1, x, i, x + y) for (i, j), (x, y) in zip(places, values)))
-    batches = []
-    for begin in range(0, count, 8):
-        batch = struct.pack("<i", 8)
-        for part in (0, 1):
-            batch += struct.pack("<i8d8i9i", 8, *(pair[part] for pair in values[begin:begin + 8]),
-                                 *(pair[part] for pair in places[begin:begin + 8]), *range(9))
-        batches.append(batch + struct.pack("<8d", *(x + y for x, y in values[begin:begin + 8])))
-    header = struct.pack("<qqii", count, len(batches), 2, 1)
-    header += b"".join(struct.pack("<i1si", 1, name, dim) for name, dim in ((b"a", 5), (b"b", 5), (b"y", 1)))
-    offsets = struct.pack("<%dq" % len(batches), *(len(batches[0]) * i for i in range(len(batches))))
-    (folder / "records.svm").write_bytes(header + offsets + b"".join(batches))
+    records = [([(draw.randrange(5), x)], [(draw.randrange(5), y)], x + y)
+               for x, y in ((draw.random(), draw.random()) for _ in range(count))]
+    (folder / "records.pc").write_bytes(sparse_pc(records, "d"))
+    (folder / "records.svm").write_bytes(lib_svm(records, "d", (("a", 5), ("b", 5), ("y", 1)), 8))
     for part, name in enumerate(("a.bin", "b.bin")):
-        (folder / name).write_bytes(struct.pack("<qiq", count, 5, count) + struct.pack("<%dq" % count, *range(0, 12 * count, 12)) +
-                                    b"".join(struct.pack("<ifi", 1, v[part], p[part]) for p, v in zip(places, values)))
+        (folder / name).write_bytes(dssm([record[part] for record in records], 5))
     words = ["BOS", "EOS", "to", "oslo", "rome"]
     (folder / "words.txt").write_text("\n".join(words) + "\n")
     (folder / "same.txt").write_text("paris rome\n" + "".join("%s %s\n" % (word, word) for word in words))

@@ -327,6 +327,10 @@ void LearnableParameterNode::SerializeFields(ModelArchive& archive)
     if (m_values->Elements() != shape.Elements())
         Fail(ErrorKind::Model, "parameter '", Name(), "' has the dimensions [", shape.ToString(),
              "], but its matrix is ", m_values->Rows(), " x ", m_values->Columns());
+    // Inferred dimensions would cost memory that the file's size does not bound.
+    if (shape.HasUnknown())
+        Fail(ErrorKind::Model, "parameter '", Name(), "' has the dimensions [", shape.ToString(),
+             "]; expected dimensions of at least 1");
     m_values->Reshape(shape.MatrixRows(), shape.MatrixColumns());
     m_pending.reset();
     SetShape(shape, nullptr);

@@ -55,7 +55,7 @@ void PrecomputeNode::Resize()
 {
     const size_t rows = SampleLayout().MatrixRows();
     const size_t columns = SampleLayout().MatrixColumns();
-    if (m_hasComputed && m_statistics.Elements() != rows * columns)
+    if ((m_isLoaded || m_hasComputed) && m_statistics.Elements() != rows * columns)
         Fail(ErrorKind::Model, "the stored ", TypeName(), " has ", Counted(m_statistics.Elements(), "element"),
              ", but its input ", DescribeShape(*Input(0)), " has ", rows * columns);
     if (!m_statistics.IsAllocated() || m_statistics.Rows() != rows || m_statistics.Columns() != columns)
@@ -65,6 +65,7 @@ void PrecomputeNode::Resize()
             resized.FromHost(m_statistics.ToHost());
         m_statistics = std::move(resized);
     }
+    m_isLoaded = false;
     m_value = m_statistics.View();
 }
 
@@ -172,6 +173,7 @@ void PrecomputeNode::SerializeFields(ModelArchive& archive)
     if (!m_statistics.IsAllocated())
         m_statistics = Matrix(0, 0, GetDataType(), GetDevice());
     archive.MatrixField(m_statistics);
+    m_isLoaded = archive.IsLoading();
     m_value = m_statistics.View();
 }
 

@@ -48,6 +48,7 @@ private:
 
     bool m_hasComputed = false;
     bool m_isComputing = false;
+    bool m_isLoaded = false; // the matrix is a file's: its size, which bounds the memory, must fit
     Matrix m_statistics;
     size_t m_samples = 0;
     std::vector<double> m_mean;

@@ -423,6 +423,11 @@ TEST(LearnableParameterTest, ReadsFieldsOfAllVersions)
                       FieldBytes().Add(1.0f).Shape({2, 3}).DenseMatrix(2, 4).Load(*weights, 8);
                   }),
               "parameter 'W' has the dimensions [2 x 3], but its matrix is 2 x 4");
+    EXPECT_EQ(MessageOf(
+                  [&] {
+                      FieldBytes().Add(1.0f).Shape({2, 0}).DenseMatrix(2, 0).Load(*weights, 8);
+                  }),
+              "parameter 'W' has the dimensions [2 x 0]; expected dimensions of at least 1");
 }
 
 // p = W x in two networks with one storage for W.

@@ -3,6 +3,7 @@
 #include "ComputationNetwork/Evaluation/Evaluator.h"
 #include "ComputationNetwork/Files/ModelFile.h"
 #include "ComputationNetwork/Nodes/PrecomputeNodes.h"
+#include "ComputationNetworkTests/Files/FieldBytes.h"
 #include "ComputationNetworkTests/TestNetwork.h"
 
 #include <algorithm>
@@ -170,6 +171,15 @@ TEST(PrecomputeNodesTest, SayWhatIsWrong)
     net.Add("Mean", "m", {net.Parameter("W", {2, 2})});
     EXPECT_EQ(MessageOf([&] { net.network.Validate(); }),
               "Mean takes the statistics of minibatch data, but its input 'W' does not change with the samples");
+}
+
+// A small file must not ask for the memory of the input's size.
+TEST(PrecomputeNodesTest, AStoredMatrixOfAnotherSizeIsAnErrorBeforeItIsComputed)
+{
+    Statistics statistics;
+    FieldBytes().Add(false).DenseMatrix(1, 1).Load(*statistics.mean, 8);
+    EXPECT_EQ(MessageOf([&] { statistics.net.network.Validate(); }),
+              "the stored Mean has 1 element, but its input 'x' [2] has 2");
 }
 
 } // namespace

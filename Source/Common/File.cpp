@@ -69,12 +69,22 @@ void RequireNoZeroByte(const std::string& path)
              "' has a zero byte, expected UTF-8 or ASCII text; is what names it UTF-16, or a binary file?");
 }
 
+// A device never ends, or waits for somebody; only /dev/null is empty. The check comes first, because opening may wait.
+void RequireNoDevice(const std::string& path)
+{
+    std::error_code error;
+    const auto status = fs::status(path, error);
+    if ((fs::is_character_file(status) || fs::is_block_file(status)) && fs::canonical(path, error) != "/dev/null")
+        Fail(ErrorKind::Data, "'", path, "' is a device, expected a file");
+}
+
 int OpenForReading(const std::string& path)
 {
     if (path == "-")
         return STDIN_FILENO;
     RequireNoZeroByte(path);
     const std::string resolved = ResolveInputPath(path);
+    RequireNoDevice(resolved);
     const int fd = ::open(resolved.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
     {

@@ -46,6 +46,22 @@ TEST(FileTests, ReadTextFile)
     EXPECT_EQ(ReportOf(ErrorKind::Data, [] { ReadTextFile("."); }), "error: '.' is a folder, expected a file");
 }
 
+TEST(FileTests, DevicesAreNoFilesButForTheNullDevice)
+{
+    const TemporaryFolder folder;
+    folder.Enter();
+    std::filesystem::create_symlink("/dev/zero", "endless");
+    const std::string reason = "error: 'endless' is a device, expected a file";
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { ReadTextFile("endless"); }), reason);
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { PiecewiseFile("endless"); }), reason);
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { MappedFile("endless"); }), reason);
+    EXPECT_EQ(ReportOf(ErrorKind::Data, [] { PiecewiseFile("\\dev\\zero"); }),
+              "error: '/dev/zero' is a device, expected a file");
+    std::filesystem::create_symlink("/dev/null", "nothing");
+    EXPECT_EQ(ReadTextFile("nothing"), "");
+    EXPECT_EQ(PiecewiseFile("/dev/null").Size(), 0u);
+}
+
 TEST(FileTests, CommandsAreNoFiles)
 {
     const TemporaryFolder folder;

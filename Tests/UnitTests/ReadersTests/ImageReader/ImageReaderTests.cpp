@@ -439,6 +439,9 @@ TEST_F(ImageReaderTests, BadImages)
     Write("map.txt", picture + "\t0\n" + Path("") + "\t0\n");
     EXPECT_EQ(ErrorOf("width=2 height=2 channels=1", "randomize=none"),
               "data: " + list + ":2: '" + Path("") + "' is a folder, expected a file");
+    Write("map.txt", picture + "\t0\n/dev/zero\t0\n");
+    EXPECT_EQ(ErrorOf("width=2 height=2 channels=1", "randomize=none"),
+              "data: " + list + ":2: '/dev/zero' is a device, expected a file");
     Write("map.txt", picture + "\t0\n" + Write("empty.png", "") + "\t0\n");
     EXPECT_EQ(ErrorOf("width=2 height=2 channels=1", "randomize=none"),
               "data: " + list + ":2: image '" + Path("empty.png") + "' is empty");

@@ -51,6 +51,7 @@ asan: packages
 	    -DCNTK_SANITIZE=$(SANITIZERS) -DCNTK_CUDA=OFF $(CMAKE_FLAGS)
 	cmake --build $(BUILD)-asan -j $(JOBS)
 	$(ctest) --test-dir $(BUILD)-asan -L unit
+	Tests/Tools/CheckHardening $(BUILD)-asan
 
 # ThreadSanitizer: the unit tests with devices of 2 and of 4 threads, then runs of the program in which other threads meet.
 tsan: packages

@@ -6,6 +6,7 @@
 #include "Common/Text.h"
 
 #include <initializer_list>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -58,6 +59,21 @@ private:
     std::vector<std::string> m_notes;
 };
 
+// The error of an allocation that failed.
+class OutOfMemory : public Error
+{
+public:
+    explicit OutOfMemory(std::string message, size_t freeBytes = 0)
+        : Error(ErrorKind::Device, std::move(message)), m_freeBytes(freeBytes)
+    {
+    }
+
+    size_t FreeBytes() const { return m_freeBytes; } // of a device, at the time of the request
+
+private:
+    size_t m_freeBytes;
+};
+
 [[noreturn]] void FailWith(ErrorKind kind, std::initializer_list<MessagePart> parts, const SourcePos& where = {});
 
 // Fail(ErrorKind::Model, "node '", name, "': ", why)
@@ -73,7 +89,7 @@ template <class... Parts>
     FailWith(kind, {MessagePart(parts)...}, where);
 }
 
-// Runs body; an Error passing through gets note() added.
+// Runs body; an Error passing through gets note() added. A bad_alloc becomes an OutOfMemory.
 template <class Body, class Note>
 auto WithNote(Body&& body, Note&& note) -> decltype(body())
 {
@@ -85,6 +101,12 @@ auto WithNote(Body&& body, Note&& note) -> decltype(body())
     {
         error.AddNote(note());
         throw;
+    }
+    catch (const std::bad_alloc&)
+    {
+        OutOfMemory error("out of memory");
+        error.AddNote(note());
+        throw error;
     }
 }
 

@@ -69,7 +69,7 @@ public:
         constexpr int c_gzipWithLargestWindow = 16 + MAX_WBITS;
         m_stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
         if (m_zlib.begin(&m_stream, c_gzipWithLargestWindow, ZLIB_VERSION, int(sizeof m_stream)) != Z_OK)
-            Fail(ErrorKind::Device, "cannot unpack ", file, ": out of memory");
+            throw OutOfMemory(Concat("out of memory while ", file, " is unpacked"));
     }
     ~Inflation() { m_zlib.end(&m_stream); }
     Inflation(const Inflation&) = delete;
@@ -82,7 +82,7 @@ public:
         for (;;)
         {
             if (used == text.size())
-                text.resize(std::max(4 * m_packed.size(), 2 * text.size()));
+                Grow(text);
             constexpr size_t c_most = std::numeric_limits<uInt>::max();
             const size_t left = Left();
             m_stream.avail_in = uInt(std::min(left, c_most));
@@ -98,7 +98,7 @@ public:
                 m_zlib.reset(&m_stream);
             }
             else if (result == Z_MEM_ERROR)
-                Fail(ErrorKind::Device, "cannot unpack ", m_file, ": out of memory");
+                throw OutOfMemory(Concat("out of memory while ", m_file, " is unpacked"));
             else if (result != Z_OK && result != Z_BUF_ERROR)
                 Fail(ErrorKind::Data, m_file, " is compressed by gzip, but damaged at byte ", m_packed.size() - Left(),
                      m_stream.msg != nullptr ? Concat(": ", m_stream.msg) : std::string());
@@ -111,6 +111,24 @@ public:
     }
 
 private:
+    void Grow(std::string& text) const
+    {
+        constexpr size_t c_likelyBytes = size_t(64) << 20, c_mostPerByte = 256;
+        if (text.size() >= std::max(c_likelyBytes, c_mostPerByte * m_packed.size()))
+            Fail(ErrorKind::Data, m_file, " is compressed by gzip and has more than ", c_mostPerByte,
+                 " bytes of text for each of its bytes; if you trust the file, unpack it");
+        const size_t bytes = std::max(4 * m_packed.size(), 2 * text.size());
+        try
+        {
+            text.resize(bytes);
+        }
+        catch (const std::bad_alloc&)
+        {
+            throw OutOfMemory(
+                Concat("out of memory: the text of ", m_file, ", which gzip has compressed, needs ", bytes, " bytes"));
+        }
+    }
+
     size_t Left() const
     {
         return size_t(m_packed.data() + m_packed.size() - reinterpret_cast<const char*>(m_stream.next_in));

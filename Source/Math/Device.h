@@ -20,21 +20,6 @@ namespace cntk
 class Kernels;      // Math/Kernels.h: the backend interface
 class WorkRecorder; // Math/RepeatedWork.h
 
-// The error of an allocation that failed.
-class OutOfMemory : public Error
-{
-public:
-    OutOfMemory(std::string message, size_t freeBytes)
-        : Error(ErrorKind::Device, std::move(message)), m_freeBytes(freeBytes)
-    {
-    }
-
-    size_t FreeBytes() const { return m_freeBytes; } // of the device, at the time of the request
-
-private:
-    size_t m_freeBytes;
-};
-
 // deviceId of the config: -1 = CPU, n >= 0 = GPU n.
 using DeviceId = int;
 constexpr DeviceId c_cpuDevice = -1;

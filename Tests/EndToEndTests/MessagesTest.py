@@ -3,6 +3,8 @@
 
 ConfigMessagesTest.py tests the config. Every test compares the whole last line on standard error (or the whole warning).
 """
+import binascii
+import gzip
 import os
 import re
 import shutil
@@ -291,6 +293,13 @@ class MessagesTest(MessagesTestCase):
         run = self.cntk("configFile=exp.cntk", "numCPUThreads=1", status=6, address_space=2 << 30)
         self.assertRegex(run.stderr, r"note: for parameter 'W1' of 30000 x 30000\n(note: .*\n)*"
                                      r"error: out of memory: 3600000000 bytes were asked for, \d+ are free")
+
+    def test_reader_out_of_memory(self):
+        packed = gzip.compress(binascii.hexlify(os.urandom(10 << 20)), 1)
+        (self.folder / "train.gz").write_bytes(packed)
+        run = self.cntk("configFile=exp.cntk", "numCPUThreads=1", "Train=[reader=[file=train.gz]]", status=6, address_space=70 << 20)
+        self.assertIn("note: while opening the UCIFastReader of exp.cntk:Train:reader\n", run.stderr)
+        self.assertRegex(run.stderr, r"error: out of memory: the text of file 'train.gz', which gzip has compressed, needs \d+ bytes\n$")
 
     def test_help(self):
         for topic in ("", "SGD", "train", "Times", "UCIFastReader", "SimpleNetworkBuilder", "cvReader", "SetProperty",

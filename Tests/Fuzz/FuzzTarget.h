@@ -20,7 +20,7 @@ namespace cntk
 template <class ElemType>
 class IDataReader;
 
-// Memory that a parser may hold at once for an input of n bytes: perByte * n + constant bytes.
+// Memory that a parser may hold at once for an input of n bytes, unpacked: perByte * n + constant bytes.
 struct MemoryLimit
 {
     size_t perByte = 0;

@@ -52,8 +52,11 @@ std::vector<double> ReadRows(const std::string& path, TextMatrix& matrix)
     const std::string text = ReadTextFile(ResolveInputPath(path));
     std::vector<double> values;
     size_t lineNumber = 0;
-    for (const std::string_view line : Split(text, '\n'))
+    for (size_t begin = 0; begin < text.size();)
     {
+        const size_t end = std::min(text.find('\n', begin), text.size());
+        const std::string_view line(text.data() + begin, end - begin);
+        begin = end + 1;
         lineNumber++;
         const size_t count = ReadLine(line, path, lineNumber, values);
         if (count == 0)

@@ -1,6 +1,5 @@
 // Trace: passes its input on and prints it, to inspect a running network.
 #include "Common/Error.h"
-#include "Common/File.h"
 #include "Common/Text.h"
 #include "ComputationNetwork/ModelArchive.h"
 #include "ComputationNetwork/NodeRegistry.h"
@@ -26,10 +25,10 @@ struct TraceFormat
     uint64_t logFirst = 10;      // minibatches
     uint64_t logFrequency = 100; // after the first ones, one of this many is printed; 0: none
     bool logGradientToo = false;
-    bool isCategory = false; // index or label of the largest element instead of all elements
-    std::string labelMappingFile;
-    bool isSparse = false; // index:value of elements that are not 0
-    bool transpose = true; // accepted without effect; samples are always printed one after another
+    bool isCategory = false;      // index of the largest element instead of all elements
+    std::string labelMappingFile; // kept, but never opened: a model from a stranger must not choose files
+    bool isSparse = false;        // index:value of elements that are not 0
+    bool transpose = true;        // accepted without effect; samples are always printed one after another
     std::string prologue;
     std::string epilogue = "\n";
     std::string sequenceSeparator = "\n";
@@ -176,8 +175,7 @@ private:
     {
         if (m_format.isCategory)
         {
-            const size_t category = size_t(std::max_element(values, values + rows) - values);
-            text += category < Labels().size() ? Labels()[category] : std::to_string(category);
+            text += std::to_string(std::max_element(values, values + rows) - values);
             return;
         }
         bool isFirst = true;
@@ -196,20 +194,9 @@ private:
         }
     }
 
-    const std::vector<std::string>& Labels()
-    {
-        if (!m_hasLabels && !m_format.labelMappingFile.empty())
-            for (const std::string_view line : Split(ReadTextFile(m_format.labelMappingFile), '\n'))
-                m_labels.emplace_back(Trim(line));
-        m_hasLabels = true;
-        return m_labels;
-    }
-
     TraceFormat m_format;
     uint64_t m_minibatches = 0;
     bool m_logs = false;
-    bool m_hasLabels = false;
-    std::vector<std::string> m_labels;
     std::vector<double> m_host;
 };
 

@@ -49,6 +49,7 @@ namespace
 
 constexpr size_t c_mostIdle = 64; // open files
 constexpr zip_uint64_t c_mostBytes = zip_uint64_t(1) << 30;
+constexpr size_t c_firstPiece = size_t(1) << 20;
 
 struct CloseArchive
 {
@@ -94,11 +95,17 @@ std::vector<char> ReadEntry(zip_t* archive, const std::string& path, const std::
     if ((status.valid & ZIP_STAT_SIZE) == 0 || status.size > c_mostBytes)
         Fail(ErrorKind::Data, "archive '", path, "' says that '", name, "' has ", status.size,
              " bytes; expected an image of at most ", c_mostBytes);
-    std::vector<char> bytes(status.size);
     const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen_index(archive, zip_uint64_t(index), 0));
+    std::vector<char> bytes;
+    bool isRead = entry != nullptr;
+    while (isRead && bytes.size() < status.size) // the memory grows with the data, because the size may be wrong
+    {
+        const size_t used = bytes.size();
+        bytes.resize(std::min(size_t(status.size), 2 * used + c_firstPiece));
+        isRead = zip_fread(entry.get(), bytes.data() + used, bytes.size() - used) == zip_int64_t(bytes.size() - used);
+    }
     char beyond; // reading at the end makes libzip compare the checksum
-    if (!entry || zip_fread(entry.get(), bytes.data(), bytes.size()) != zip_int64_t(bytes.size()) ||
-        zip_fread(entry.get(), &beyond, 1) != 0)
+    if (!isRead || zip_fread(entry.get(), &beyond, 1) != 0)
         Fail(ErrorKind::Data, "archive '", path, "': '", name,
              "' cannot be read: ", entry ? zip_file_strerror(entry.get()) : zip_strerror(archive));
     return bytes;

@@ -70,12 +70,12 @@ bool EndsEarly(const std::vector<char>& bytes)
     return at >= text.size() || text.find(c_endOfJpeg, at) == std::string_view::npos;
 }
 
-// Fails (Data) if the decoded pixels take more than 512 MiB and 2000 bytes for each byte of the file. OpenCV allocates
+// Fails (Data) if the decoded pixels take more than 128 MiB and 1000 bytes for each byte of the file. OpenCV allocates
 // all pixels that a header promises before it reads the first one. It limits the pixels of other formats to 2^30.
 void RequireLikelySize(std::string_view file, const std::string& path)
 {
     constexpr size_t channels = 3;
-    const size_t mostPixels = ((size_t(512) << 20) + 2000 * file.size()) / channels;
+    const size_t mostPixels = ((size_t(128) << 20) + 1000 * file.size()) / channels;
     const std::optional<ImageHeader> header = ReadImageHeader(file);
     if (header && header->height != 0 && header->width > mostPixels / header->height)
         Fail(ErrorKind::Data, "image '", path, "' is damaged: it promises ", header->width, " x ", header->height,
@@ -147,24 +147,33 @@ void ImageTransform::ReadMean(const SourcePos& where)
     const std::string& path = m_options.meanFile;
     if (!FileExists(path))
         FailAt(where, ErrorKind::Data, "meanFile '", path, "' does not exist", NearFilesHint(path));
-    WithPosition(where, [&] { PiecewiseFile file(path); }); // fails if it is a folder or unreadable
+    const std::string text = WithPosition(where, [&] { return ReadTextFile(path); });
+    const auto failToRead = [&]
+    { FailAt(where, ErrorKind::Data, "meanFile '", path, "' cannot be read: it is no XML file of OpenCV"); };
+    if (text.find('\0') != std::string::npos) // ends OpenCV's parser
+        failToRead();
     cv::Mat mean;
     int channels = 0;
     int rows = 0;
     int columns = 0;
     try
     {
-        const cv::FileStorage file(path, cv::FileStorage::READ);
+        const cv::FileStorage file(text, cv::FileStorage::READ | cv::FileStorage::MEMORY);
         if (!file.isOpened())
-            FailAt(where, ErrorKind::Data, "meanFile '", path, "' cannot be read: it is no XML file of OpenCV");
-        file["MeanImg"] >> mean;
+            failToRead();
+        // OpenCV allocates all elements that the file promises before it reads them.
+        const cv::FileNode image = file["MeanImg"];
+        if (double(image["rows"]) * double(image["cols"]) > double(text.size()))
+            FailAt(where, ErrorKind::Data, "meanFile '", path, "' is damaged: it promises ", double(image["rows"]),
+                   " x ", double(image["cols"]), " elements in ", text.size(), " bytes");
+        image >> mean;
         file["Channel"] >> channels;
         file["Row"] >> rows;
         file["Col"] >> columns;
     }
     catch (const cv::Exception&)
     {
-        FailAt(where, ErrorKind::Data, "meanFile '", path, "' cannot be read: it is no XML file of OpenCV");
+        failToRead();
     }
     if (mean.empty() || channels <= 0 || rows <= 0 || columns <= 0)
         FailAt(where, ErrorKind::Data, "meanFile '", path, "' does not have all of MeanImg, Channel, Row and Col");

@@ -62,6 +62,22 @@ TEST(Gzip, DamagedFilesAreErrors)
     EXPECT_TRUE(FailureOf(damaged).starts_with("data: file 'x.gz' is compressed by gzip, but damaged at byte "));
 }
 
+// gzip makes zeros about a thousand times smaller.
+TEST(Gzip, TextsOfUnlikelySizeAreErrors)
+{
+    const std::string zeros = WriteFile("");
+    const auto pack = [&](size_t mega)
+    {
+        const std::string command = "head -c " + std::to_string(mega << 20) + " /dev/zero | gzip -9 > '" + zeros + "'";
+        EXPECT_EQ(std::system(command.c_str()), 0);
+        return std::string(MappedFile(zeros).Text());
+    };
+    EXPECT_EQ(Gunzip(pack(60), "file 'x.gz'").size(), size_t(60) << 20);
+    EXPECT_EQ(FailureOf(pack(130)), "data: file 'x.gz' is compressed by gzip and has more than 256 bytes of text for "
+                                    "each of its bytes; if you trust the file, unpack it");
+    RemoveFile(zeros);
+}
+
 TEST(Gzip, FilesAreReadLikeTheirContent)
 {
     const std::string path = WriteFile(c_hello + c_hello);

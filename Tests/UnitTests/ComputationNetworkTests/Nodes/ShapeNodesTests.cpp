@@ -385,6 +385,32 @@ TEST(ReshapeNodesTest, LayoutsThatAreOnlyEqualCanBeReconciled)
                                                        "of 'x'; expected the same sequences of the same lengths");
 }
 
+// A model from a stranger must not choose a file to print.
+TEST(TraceTest, TheLabelMapOfAModelIsNotOpened)
+{
+    TestNetwork net;
+    const ComputationNodePtr x = net.Input("x", {2});
+    const ComputationNodePtr y = net.network.Add("Trace", "y", {x}, {});
+    FieldBytes fields;
+    fields.Text("look:").Add(uint64_t(1)).Add(uint64_t(0)).Add(false).Add(true).Text("/etc/passwd");
+    fields.Add(false).Add(true);
+    for (const std::string_view text : {"", "\n", "\n", "", "", " ", "\n", ""})
+    {
+        for (const char c : text)
+            fields.Add(c);
+        fields.Add('\0');
+    }
+    fields.Add(uint64_t(9)).Add(uint64_t(9)).Load(*y, 8);
+    net.network.Validate();
+    net.network.Layout()->InitAsFrameMode(2);
+    const double values[] = {1, 2, 4, 3};
+    dynamic_cast<InputValueNode&>(*x).SetDense(values, 2, 2);
+    Evaluator evaluator(net.network, {y}, {});
+    testing::internal::CaptureStderr();
+    evaluator.Forward();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "------- Trace[1] look: 'y'\n1\n0\n");
+}
+
 TEST(TraceTest, PrintsSequencesOneAfterAnother)
 {
     TestNetwork net;

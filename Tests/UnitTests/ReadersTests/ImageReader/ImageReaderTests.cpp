@@ -205,6 +205,14 @@ TEST_F(ImageReaderTests, SubtractsTheMeanImage)
     Write("mean.xml", "<?xml version=\"1.0\"?>\n<opencv_storage>\n<Row>2</Row>\n</opencv_storage>\n");
     EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
               "data: meanFile '" + Path("mean.xml") + "' does not have all of MeanImg, Channel, Row and Col");
+    Write("mean.xml",
+          "<?xml version=\"1.0\"?>\n<opencv_storage>\n<MeanImg type_id=\"opencv-matrix\">\n<rows>60000</rows>\n"
+          "<cols>60000</cols>\n<dt>d</dt>\n<data>1 2</data></MeanImg>\n</opencv_storage>\n");
+    EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
+              "data: meanFile '" + Path("mean.xml") + "' is damaged: it promises 60000 x 60000 elements in 176 bytes");
+    Write("mean.xml", std::string("<?xml verion=\0\0neorage>", 23));
+    EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
+              "data: meanFile '" + Path("mean.xml") + "' cannot be read: it is no XML file of OpenCV");
     Write("mean.xml", "no XML");
     EXPECT_THAT(ErrorOf(features + " width=2 height=2"),
                 testing::StartsWith("data: meanFile '" + Path("mean.xml") + "' cannot be read"));
@@ -422,7 +430,7 @@ TEST_F(ImageReaderTests, PromisesOfHugeImages)
     Write("map.txt", file + "\t0\n");
     EXPECT_EQ(ErrorOf("width=2 height=2 channels=1"),
               "data: " + Path("map.txt") + ":1: image '" + file +
-                  "' is damaged: it promises 30000 x 30000 pixels; expected at most 178971637 pixels in 22 bytes");
+                  "' is damaged: it promises 30000 x 30000 pixels; expected at most 44746576 pixels in 22 bytes");
 }
 
 TEST_F(ImageReaderTests, BadImages)

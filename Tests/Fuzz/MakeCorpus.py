@@ -261,6 +261,9 @@ def add_made(corpus, scratch, cntk):
             raise SystemExit("cntk %s failed:\n%s%s" % (" ".join(arguments), run.stdout, run.stderr))
     for path in sorted(scratch.glob("*.dnn")):
         corpus.add("Model", path.name, path.read_bytes())
+    for version in range(1, 15):
+        content = promise((scratch / "simple.dnn").read_bytes(), "BVersion", 0, version)
+        corpus.add("Model", "version%d" % version, content)
     for path in sorted(scratch.glob("*.ckp")):
         corpus.add("Checkpoint", path.name, path.read_bytes())
     for path in sorted(scratch.glob("out.bin*")):

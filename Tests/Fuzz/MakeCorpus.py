@@ -139,6 +139,8 @@ def add_texts(corpus):
     corpus.add("Acceptor", "words", ACCEPTOR, TRANSITIONS, "go -1\nno -2\na -0.5\n", "sil sil\na a\nb b\nc c\n")
     corpus.add("Acceptor", "plain", ACCEPTOR, TRANSITIONS)
     corpus.add("Transcripts", "columns", TEXT_MLF)
+    corpus.add("TextMatrix", "rows", "1 -2.5 3e4\n\n0x1p3\tinf -1.#INF\r\n")
+    corpus.add("TextMatrix", "gzip", zlib.compress(b"1 2\n3 4\n", wbits=31))
 
 
 def add_speech(corpus):
@@ -296,6 +298,11 @@ def add_promises(corpus, scratch):
     corpus.add("Slf", "promise", "a/u1=x[%d]\n" % huge, "VERSION=1.0\nN=%d L=%d\nI=0 t=0\nJ=0 S=0 E=1\n" % (huge, huge))
     corpus.add("Arpa", "promise", ARPA.replace("ngram 1=5", "ngram 1=%d" % huge).replace("2=3", "2=%d" % huge))
     corpus.add("Arpa", "promise-gzip", zlib.compress(b"\\data\\\n" + b"\n" * 2000000, wbits=31))
+    packed = lambda text: zlib.compress(text + b"\n" * 200000, wbits=31)
+    corpus.add("Transcripts", "promise-gzip", packed(b"#!MLF!#\n"))
+    corpus.add("TextMatrix", "promise-gzip", packed(b"1\n"))
+    corpus.add("Lu", "promise-gzip", packed(b"BOS\n"), packed(b"O\n"), packed(b"BOS O\n"))
+    corpus.add("ImageList", "promise-gzip", packed(b"a.png\t1\n"))
     corpus.add("Acceptor", "promise", "0 4294967295 a\n4294967294 1 [a]\n1\n", TRANSITIONS)
     corpus.add("Htk", "promise", struct.pack(">iihh", 2**31 - 1, 100000, 32764, 9))
     corpus.add("Htk", "promise-ubyte", struct.pack(">4i", 0x803, 2**31 - 1, 30000, 30000))

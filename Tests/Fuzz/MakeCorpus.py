@@ -6,6 +6,7 @@ Models, checkpoints and binary data files are made by the program. --golden adds
 the shared golden cases (CNTK_TEST_SHARED) up to 16 KiB.
 """
 import argparse
+import io
 import os
 import pathlib
 import shutil
@@ -92,6 +93,9 @@ SLF = ("VERSION=1.0\nUTTERANCE=u\nlmscale=1.0\n# nodes, arcs\nN=4  L=4\nI=0 t=0.
        "J=1 S=1 E=2 a=-3 l=0 d=:b,0.03:\nJ=2 S=0 E=2 l=-2.5 W=bye d=:ah,0.04:b,0.02:\nJ=3 S=2 E=3\n")
 MLF = ('#!MLF!#\n"*/u1.lab"\n0 200000 sil\n200000 400000 ah[2] -12.5 word\n400000 600000 b\n.\n"b/u2.lab"\n0 300000 sil\n'
        "300000 600000 b\n.\n")
+MEAN = ('<?xml version="1.0"?>\n<opencv_storage>\n<Channel>3</Channel>\n<Row>4</Row>\n<Col>4</Col>\n'
+        '<MeanImg type_id="opencv-matrix">\n<rows>1</rows>\n<cols>48</cols>\n<dt>f</dt>\n<data>\n' + "1.5 2. " * 24 +
+        "</data></MeanImg>\n</opencv_storage>\n")
 TEXT_MLF = '#!MLF!#\n"*/u1.rec"\n<s>\nhello\nsil\nworld\n</s>\n.\n"x/u2.lab"\n0 100000 hello -1.5\n.\n'
 
 
@@ -139,6 +143,8 @@ def add_texts(corpus):
     corpus.add("Acceptor", "words", ACCEPTOR, TRANSITIONS, "go -1\nno -2\na -0.5\n", "sil sil\na a\nb b\nc c\n")
     corpus.add("Acceptor", "plain", ACCEPTOR, TRANSITIONS)
     corpus.add("Transcripts", "columns", TEXT_MLF)
+    corpus.add("TextMatrix", "rows", "1 -2.5 3e4\n\n0x1p3\tinf -1.#INF\r\n")
+    corpus.add("TextMatrix", "gzip", zlib.compress(b"1 2\n3 4\n", wbits=31))
 
 
 def add_speech(corpus):
@@ -205,8 +211,20 @@ def png(width, height):
             chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
+def zip_of(name, data):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as entries:
+        entries.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return archive.getvalue()
+
+
+ARCHIVED = ".../a.zip@/a.png\t1\n"  # "...": the folder of the list
+
+
 def add_images(corpus):
-    corpus.add("ImageList", "list", "a.png\t1\nb c.png\t2\nx.zip@y.png\t0\n")
+    corpus.add("ImageList", "list", "a.png\t1\nb c.png\t2\nx.zip@/y.png\t0\n")
+    corpus.add("ImageList", "archive", ARCHIVED, zip_of("a.png", png(5, 6)))
+    corpus.add("ImageList", "mean", ARCHIVED, zip_of("a.png", png(5, 6)), MEAN)
     corpus.add("Image", "png", png(5, 6))
     corpus.add("Image", "ppm", b"P6\n3 2\n255\n" + bytes(range(18)))
     corpus.add("Image", "pgm", b"P5 4 4 255\n" + bytes(range(16)))
@@ -261,6 +279,9 @@ def add_made(corpus, scratch, cntk):
             raise SystemExit("cntk %s failed:\n%s%s" % (" ".join(arguments), run.stdout, run.stderr))
     for path in sorted(scratch.glob("*.dnn")):
         corpus.add("Model", path.name, path.read_bytes())
+    for version in range(1, 15):
+        content = promise((scratch / "simple.dnn").read_bytes(), "BVersion", 0, version)
+        corpus.add("Model", "version%d" % version, content)
     for path in sorted(scratch.glob("*.ckp")):
         corpus.add("Checkpoint", path.name, path.read_bytes())
     for path in sorted(scratch.glob("out.bin*")):
@@ -293,6 +314,11 @@ def add_promises(corpus, scratch):
     corpus.add("Slf", "promise", "a/u1=x[%d]\n" % huge, "VERSION=1.0\nN=%d L=%d\nI=0 t=0\nJ=0 S=0 E=1\n" % (huge, huge))
     corpus.add("Arpa", "promise", ARPA.replace("ngram 1=5", "ngram 1=%d" % huge).replace("2=3", "2=%d" % huge))
     corpus.add("Arpa", "promise-gzip", zlib.compress(b"\\data\\\n" + b"\n" * 2000000, wbits=31))
+    packed = lambda text: zlib.compress(text + b"\n" * 200000, wbits=31)
+    corpus.add("Transcripts", "promise-gzip", packed(b"#!MLF!#\n"))
+    corpus.add("TextMatrix", "promise-gzip", packed(b"1\n"))
+    corpus.add("Lu", "promise-gzip", packed(b"BOS\n"), packed(b"O\n"), packed(b"BOS O\n"))
+    corpus.add("ImageList", "promise-gzip", packed(b"a.png\t1\n"))
     corpus.add("Acceptor", "promise", "0 4294967295 a\n4294967294 1 [a]\n1\n", TRANSITIONS)
     corpus.add("Htk", "promise", struct.pack(">iihh", 2**31 - 1, 100000, 32764, 9))
     corpus.add("Htk", "promise-ubyte", struct.pack(">4i", 0x803, 2**31 - 1, 30000, 30000))
@@ -316,6 +342,11 @@ def add_promises(corpus, scratch):
     chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     corpus.add("Image", "promise-bomb", b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(
         ">IIBBBBB", 3000, 3000, 8, 2, 0, 0, 0)) + chunk(b"IDAT", bomb) + chunk(b"IEND", b""))
+    archive = zip_of("a.png", png(5, 6))
+    for mark, offset in ((b"PK\3\4", 22), (b"PK\1\2", 24)):  # the size of the image, twice
+        at = archive.index(mark) + offset
+        archive = archive[:at] + struct.pack("<I", 2**30) + archive[at + 4:]
+    corpus.add("ImageList", "promise", ARCHIVED, archive)
     model = (scratch / "simple.dnn").read_bytes()
     corpus.add("Model", "promise-nodes", promise(model, "EVersion", 0, 2**60))
     at = ("unnamed\0").encode("utf-16-le")

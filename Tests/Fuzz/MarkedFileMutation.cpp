@@ -62,7 +62,7 @@ public:
     {
         if (m_words.empty())
             return;
-        switch (Below(5))
+        switch (Below(6))
         {
         case 0:
             return ResizeMatrix();
@@ -72,6 +72,8 @@ public:
             return CopySection();
         case 3:
             return RemoveSection();
+        case 4:
+            return SetVersion();
         default:
             return ChangeNumber();
         }
@@ -147,6 +149,16 @@ private:
         const size_t first = Below(m_words.size());
         const size_t last = std::min(first + Below(8), m_words.size() - 1);
         return {m_words[first].begin, m_words[last].end};
+    }
+
+    // The reader knows versions 1 to 14.
+    void SetVersion()
+    {
+        const std::string mark = Wide("BVersion");
+        const size_t begin = m_file.find(mark);
+        if (begin == std::string::npos || m_file.size() - begin < mark.size() + sizeof(uint64_t))
+            return;
+        m_file.replace(begin + mark.size(), sizeof(uint64_t), BytesOf(uint64_t(1 + Below(14))));
     }
 
     // Numbers follow words: counts, sizes, dimensions.

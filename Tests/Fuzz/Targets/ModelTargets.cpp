@@ -1,7 +1,8 @@
-// Fuzz targets of the binary files that hold networks and weights.
+// Fuzz targets of the files that hold networks and weights.
 #include "ActionsLib/Actions/DbnFile.h"
 #include "ActionsLib/Ndl/NdlNetworkBuilder.h"
 #include "ComputationNetwork/Files/CheckpointFile.h"
+#include "ComputationNetwork/Nodes/LeafNodes.h"
 #include "EvalLibrary/EvaluationModel.h"
 #include "Exchange/NpzFile.h"
 #include "Fuzz/FuzzTarget.h"
@@ -50,15 +51,23 @@ void FuzzNpz(std::string_view input)
     ReadNpz(*network, InputPath("m.npz", input), {});
 }
 
+// The file of initFromFilePath.
+void FuzzTextMatrix(std::string_view input)
+{
+    (void)ReadTextMatrix(InputPath("m.txt", input));
+}
+
 } // namespace
 
+// The text of a matrix may be gzipped, which makes it up to 1032 times smaller.
 std::vector<FuzzTarget> ModelTargets()
 {
     constexpr size_t mega = size_t(1) << 20;
     return {{"Model", FuzzModel, {500, 256 * mega}, MutateMarkedFile},
             {"Checkpoint", FuzzCheckpoint, {200, 256 * mega}, MutateMarkedFile},
             {"Dbn", FuzzDbn, {20, 8 * mega}},
-            {"Npz", FuzzNpz, {20, 16 * mega}, MutateNpz}};
+            {"Npz", FuzzNpz, {20, 16 * mega}, MutateNpz},
+            {"TextMatrix", FuzzTextMatrix, {32000, 8 * mega}}};
 }
 
 } // namespace cntk

@@ -8,6 +8,8 @@
 #include "Fuzz/FuzzTarget.h"
 
 #include <algorithm>
+#include <cstring>
+#include <random>
 
 namespace cntk
 {
@@ -56,6 +58,34 @@ void FuzzGraph(std::string_view input)
     }
 }
 
+// Changes a number of a graph and mends the size and the checksum in its header, as DecodingGraph.cpp defines them.
+size_t MutateGraph(uint8_t* data, size_t size, size_t maxSize, unsigned seed)
+{
+    constexpr size_t c_lookahead = 16, c_size = 24, c_checksum = 32, c_counts = 40;
+    if (size < c_counts + sizeof(uint64_t))
+        return std::min(size, maxSize);
+    std::mt19937 random(seed);
+    const size_t changed = c_counts + random() % (size - c_counts) / sizeof(uint32_t) * sizeof(uint32_t);
+    const uint32_t number = random() >> random() % 32;
+    std::memcpy(data + changed, &number, std::min(sizeof number, size - changed));
+    const auto wordAt = [&](size_t at)
+    {
+        uint64_t word = 0;
+        std::memcpy(&word, data + at, std::min(sizeof word, size - at));
+        return word;
+    };
+    uint64_t checksum = 0xcbf29ce484222325ull + wordAt(c_lookahead);
+    for (size_t at = c_counts; at < size; at += sizeof(uint64_t))
+    {
+        checksum = (checksum ^ wordAt(at)) * 0x100000001b3ull;
+        checksum ^= checksum >> 31;
+    }
+    const uint64_t bytes = size;
+    std::memcpy(data + c_size, &bytes, sizeof bytes);
+    std::memcpy(data + c_checksum, &checksum, sizeof checksum);
+    return size;
+}
+
 void FuzzTranscripts(std::string_view input)
 {
     const Transcripts transcripts(InputPath("a.mlf", input), DecodeOptions());
@@ -64,13 +94,12 @@ void FuzzTranscripts(std::string_view input)
 
 } // namespace
 
-// Language models and acceptors may be gzipped, which makes a text up to 1032 times smaller.
 std::vector<FuzzTarget> DecoderTargets()
 {
     constexpr size_t mega = size_t(1) << 20;
     return {{"Arpa", FuzzArpa, {4000, 8 * mega}},
             {"Acceptor", FuzzAcceptor, {4000, 8 * mega}},
-            {"Graph", FuzzGraph, {100, 8 * mega}},
+            {"Graph", FuzzGraph, {100, 8 * mega}, MutateGraph},
             {"Transcripts", FuzzTranscripts, {200, 8 * mega}}};
 }
 

@@ -21,7 +21,8 @@ constexpr std::string_view c_states = "sil\nah\nb\n";
 
 void FuzzHtk(std::string_view input)
 {
-    HtkFile file(InputPath("a.mfc", input));
+    const bool isImages = input.starts_with(std::string_view("\0\0\x08\x03", 4)); // idx3, known by the name's end
+    HtkFile file(InputPath(isImages ? "a-ubyte" : "a.mfc", input));
     (void)file.Kind().Text();
     constexpr size_t piece = 16;
     std::vector<float> values(piece * file.Kind().dimension);

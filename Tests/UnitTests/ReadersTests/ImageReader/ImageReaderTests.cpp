@@ -209,7 +209,7 @@ TEST_F(ImageReaderTests, SubtractsTheMeanImage)
           "<?xml version=\"1.0\"?>\n<opencv_storage>\n<MeanImg type_id=\"opencv-matrix\">\n<rows>60000</rows>\n"
           "<cols>60000</cols>\n<dt>d</dt>\n<data>1 2</data></MeanImg>\n</opencv_storage>\n");
     EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
-              "data: meanFile '" + Path("mean.xml") + "' is damaged: it promises 60000 x 60000 elements in 176 bytes");
+              "data: meanFile '" + Path("mean.xml") + "' is damaged: it promises 60000 x 60000 elements in 167 bytes");
     Write("mean.xml", std::string("<?xml verion=\0\0neorage>", 23));
     EXPECT_EQ(ErrorOf(features + " width=2 height=2"),
               "data: meanFile '" + Path("mean.xml") + "' cannot be read: it is no XML file of OpenCV");

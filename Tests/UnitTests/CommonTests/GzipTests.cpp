@@ -3,6 +3,7 @@
 #include "Common/File.h"
 #include "Common/Gzip.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>

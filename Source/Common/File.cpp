@@ -103,18 +103,6 @@ int OpenForReading(const std::string& path)
     return fd;
 }
 
-void ResizeFor(std::string& text, size_t bytes, const std::string& path)
-{
-    try
-    {
-        text.resize(bytes);
-    }
-    catch (const std::bad_alloc&)
-    {
-        throw OutOfMemory(Concat("out of memory: file '", path, "' needs ", bytes, " bytes"));
-    }
-}
-
 std::string ReadAll(int fd, const std::string& path)
 {
     std::string text;
@@ -126,7 +114,11 @@ std::string ReadAll(int fd, const std::string& path)
     for (;;)
     {
         if (text.size() - used < chunk / 2 + 1)
-            ResizeFor(text, used + std::max(chunk, used), path);
+        {
+            const size_t bytes = used + std::max(chunk, used);
+            WithNote([&] { text.resize(bytes); },
+                     [&] { return Concat("for file '", path, "', which needs ", bytes, " bytes"); });
+        }
         const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
         if (got < 0 && errno == EINTR)
             continue;

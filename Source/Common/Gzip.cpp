@@ -114,19 +114,13 @@ private:
     void Grow(std::string& text) const
     {
         constexpr size_t c_likelyBytes = size_t(64) << 20, c_mostPerByte = 256;
-        if (text.size() >= std::max(c_likelyBytes, c_mostPerByte * m_packed.size()))
+        const size_t most = std::max(c_likelyBytes, c_mostPerByte * m_packed.size());
+        if (text.size() == most)
             Fail(ErrorKind::Data, m_file, " is compressed by gzip and has more than ", c_mostPerByte,
                  " bytes of text for each of its bytes; if you trust the file, unpack it");
-        const size_t bytes = std::max(4 * m_packed.size(), 2 * text.size());
-        try
-        {
-            text.resize(bytes);
-        }
-        catch (const std::bad_alloc&)
-        {
-            throw OutOfMemory(
-                Concat("out of memory: the text of ", m_file, ", which gzip has compressed, needs ", bytes, " bytes"));
-        }
+        const size_t bytes = std::min(most, std::max(4 * m_packed.size(), 2 * text.size()));
+        WithNote([&] { text.resize(bytes); },
+                 [&] { return Concat("for the text of ", m_file, ", which needs ", bytes, " bytes unpacked"); });
     }
 
     size_t Left() const

@@ -111,9 +111,9 @@ class ToolsTest(unittest.TestCase):
         run = subprocess.run([sys.executable, TOOLS / "CheckBaseline", self.root], stdout=subprocess.PIPE, check=False)
         self.assertEqual(run.returncode, 1)
 
-    def check_hardening(self, *flags):
+    def check_hardening(self, *flags, kind="Release"):
         build = self.root / "hardened"
-        self.write("hardened/CMakeCache.txt", "CMAKE_BUILD_TYPE:STRING=Release\n")
+        self.write("hardened/CMakeCache.txt", "CMAKE_BUILD_TYPE:STRING=%s\n" % kind)
         self.write("hardened/bin/main.c", "#include <string.h>\n"
                    "int main(int n, char** words) { char text[64]; strcpy(text, words[0]); return text[n]; }\n")
         subprocess.run(["cc", "-w", "-O2", "-U_FORTIFY_SOURCE", *flags, "-o", build / "bin/cntk", build / "bin/main.c"], check=True)
@@ -124,6 +124,7 @@ class ToolsTest(unittest.TestCase):
     def test_hardening(self):
         hardened = ["-fPIE", "-pie", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack"]
         self.assertEqual(self.check_hardening(*hardened)[0], 0)
+        self.assertIn("no index of the standard library is checked", self.check_hardening(*hardened, kind="Debug")[1])
         soft = ["-fno-pie", "-no-pie", "-fno-stack-protector", "-Wl,-z,norelro,-z,lazy,-z,execstack"]
         code, output = self.check_hardening(*soft)
         self.assertEqual(code, 1, output)

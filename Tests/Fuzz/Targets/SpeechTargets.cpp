@@ -25,9 +25,13 @@ void FuzzHtk(std::string_view input)
     HtkFile file(InputPath(isImages ? "a-ubyte" : "a.mfc", input));
     (void)file.Kind().Text();
     constexpr size_t piece = 16;
-    std::vector<float> values(piece * file.Kind().dimension);
+    std::vector<float> values;
     for (size_t first = 0; first < file.Frames(); first += piece)
-        file.Read(first, std::min(piece, file.Frames() - first), values.data());
+    {
+        const size_t frames = std::min(piece, file.Frames() - first);
+        values.resize(frames * file.Kind().dimension); // without frames the file bounds no dimension
+        file.Read(first, frames, values.data());
+    }
 }
 
 UtteranceKeys KeysOfTests()
